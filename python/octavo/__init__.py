@@ -7,6 +7,7 @@ docs/python.md tells the rest."""
 
 from __future__ import annotations
 
+import importlib
 import sys
 import types
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ from ._model import BoundModel, Model, TensorInfo, load
 from ._report import Report
 
 if TYPE_CHECKING:
+    from . import metrics
     from ._diagnose import diagnose
     from ._search import SearchResult, search
     from ._verbs import bench, compare, evaluate, explain, inspect, reduce, tune, zoo
@@ -42,6 +44,8 @@ def __getattr__(name: str) -> Any:
         from . import _search
 
         return getattr(_search, name)
+    if name == "metrics":
+        return importlib.import_module("octavo.metrics")
     if name == "diagnose":
         from . import _diagnose
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -16,10 +16,7 @@ from ._progress import Progress, shown
 from ._report import Report
 from ._samples import Input, arrays_of, as_numpy, rows_of
 from ._sources import source_of
-
-#: Outputs (of several by name) and labels, each with a leading axis of samples; what has samples of different shapes
-#: is a list.
-Metric = Callable[[Any, Any], Any]
+from .metrics import Metric, named
 
 
 def _ready(model: Any, calibrate: Samples, options: Mapping[str, Any]) -> Model:
@@ -73,34 +70,49 @@ def stacked(values: list[Any]) -> Any:
     return np.stack(arrays)
 
 
-class _Run:
-    """A model and what it gave so far."""
+class Answers:
+    """A model and what it gave so far: of each output what belongs to each sample. That is a row, or, where an output has as
+    many rows as nobody knows before (a detector's boxes), all of it."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.outputs: dict[str, list[Any]] = {each.name: [] for each in model.outputs}
+        self._outputs: dict[str, list[Any]] = {each.name: [] for each in model.outputs}
+        given = {extent for each in model.inputs for extent in each.shape}
+        leading = {each.name: each.shape[0] for each in model.outputs if each.shape}
+        self._whole = {name for name, extent in leading.items() if isinstance(extent, str) and extent not in given}
 
     def _parts(self, arrays: Sequence[np.ndarray]) -> Iterator[list[np.ndarray]]:
         """Batches of the size that the model has."""
         first = self.model.inputs[0].shape[0] if self.model.inputs[0].shape else 1
-        size = first if isinstance(first, int) else len(arrays[0])
+        size = first if isinstance(first, int) else 1 if self._whole else len(arrays[0])
         for at in range(0, len(arrays[0]), size):
             yield [array[at : at + size] for array in arrays]
 
     def add(self, arrays: Sequence[np.ndarray]) -> None:
+        """Runs one or several samples. Raises UsageError where an output cannot be told apart by them."""
         for part in self._parts(arrays):
             for name, result in self.model.run(part).items():
-                if result.ndim == 0 or len(result) != len(part[0]):
+                if name in self._whole and len(part[0]) == 1:
+                    self._outputs[name].append(result)
+                elif result.ndim == 0 or len(result) != len(part[0]):
                     raise usage(
                         f"output '{name}'", f"shape {list(result.shape)}", f"a leading axis of {len(part[0])} samples"
                     )
-                self.outputs[name] += list(result)
+                else:
+                    self._outputs[name] += list(result)
+
+    def joined(self) -> Any:
+        """The output of all samples along a leading axis (a list where shapes differ); of several outputs by name."""
+        joined = {
+            name: values if name in self._whole else stacked(values) for name, values in self._outputs.items()
+        }
+        return joined if len(joined) > 1 else next(iter(joined.values()))
 
     def result(self, metric: Metric, labels: Any) -> dict[str, Any]:
-        joined = {name: stacked(values) for name, values in self.outputs.items()}
-        value = metric(joined if len(joined) > 1 else next(iter(joined.values())), labels)
+        name, function = named(metric)
+        value = function(self.joined(), labels)
         if not isinstance(value, Mapping):
-            value = {getattr(metric, "__name__", "metric"): value}
+            value = {name: value}
         return {"model": self.model.source, **{str(name): float(each) for name, each in value.items()}}
 
 
@@ -113,11 +125,12 @@ def evaluated(
     progress: Progress,
 ) -> Report:
     """{"samples", "models": [{"model", and what the metric gives}]}. Raises what `metric` and `data` raise."""
+    named(metric)  # an unknown word is told before anything runs
     if not models:
         raise usage("evaluate", "no model", "at least one, and data")
     if len(models) > 1 and isinstance(calibrate, Iterator):
         calibrate = list(calibrate)  # each model reads it
-    runs = [_Run(_ready(model, calibrate, options)) for model in models]
+    runs = [Answers(_ready(model, calibrate, options)) for model in models]
     told = runs[0].model.inputs
     inputs = [
         Input(each.name, each.dtype, [extent if isinstance(extent, int) else 0 for extent in each.shape])

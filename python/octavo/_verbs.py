@@ -18,6 +18,7 @@ from ._report import Report
 from ._samples import Input, as_numpy, spooled
 from ._sources import Source, source_of
 from ._words import PathLike, is_path, words_of
+from .metrics import Metric
 
 Inputs = Union[Mapping[str, Any], None]
 
@@ -86,7 +87,7 @@ def evaluate(
     *models: Any,
     images: PathLike | Iterable[Any] | None = None,
     labels: PathLike | None = None,
-    metric: Callable[[Any, Any], Any] | None = None,
+    metric: Metric | None = None,
     calibrate: Samples = None,
     progress: Progress = None,
     **options: Any,
@@ -96,7 +97,8 @@ def evaluate(
 
     `evaluate(model, data, metric=function)` instead: `function(outputs, labels)` gives a number, or several by name, of the outputs
     (arrays with a leading axis of samples; by name where there are several) for all of `data`, an iterable of (input, ..., label) or of
-    mappings with one key more than inputs. `report["models"][0]` has the number under the function's name. Raises what both raise."""
+    mappings with one key more than inputs. `report["models"][0]` has the number under the function's name. Or `metric` is a word:
+    "top1", "top5", "miou", "map", "spearman" (octavo.metrics). Raises what both raise."""
     if metric is not None:
         from ._metric import evaluated
 

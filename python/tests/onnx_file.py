@@ -98,10 +98,10 @@ def nonzero() -> bytes:
     return model([node("NonZero", ["x"], ["i"])], [value("x", FLOAT, [4, 4])], [value("i", INT64, [2, "found"])])
 
 
-def nonzero_rows() -> bytes:
+def nonzero_rows(rows: int = 4) -> bytes:
     """i = the places of x that are not 0, each a row."""
     nodes = [node("NonZero", ["x"], ["columns"]), node("Transpose", ["columns"], ["i"])]
-    return model(nodes, [value("x", FLOAT, [4, 4])], [value("i", INT64, ["found", 2])])
+    return model(nodes, [value("x", FLOAT, [rows, 4])], [value("i", INT64, ["found", 2])])
 
 
 def loop(with_text: bool = False) -> bytes:

@@ -14,7 +14,7 @@ import numpy as np
 from conftest import ROOT, as_inputs
 
 import octavo
-from octavo._search.examples import top1
+from octavo.metrics import top1
 
 SPACE = {"calibration": ["auto", "minmax"], "weights": ["mse", "max"], "corrections": ["none", "bias,smooth"]}
 

@@ -118,11 +118,11 @@ def test_metrics_are_those_of_evaluate(digits: str, digits_test: dict[str, np.nd
     images, labels = as_inputs(digits_test["images"]), digits_test["labels"]
     outputs = examples.answers_of(model, ((image[None],) for image in images))
     told = octavo.evaluate(digits, images=[(images, labels)])["models"][0]
-    assert examples.top1(outputs, labels) == pytest.approx(told["top1_percent"], abs=0.01)
-    assert examples.top5(outputs, labels) == pytest.approx(told["top5_percent"], abs=0.01)
-    assert examples.top1(np.eye(1001)[None, 7], np.array([6])) == 100.0
-    with pytest.raises(octavo.UsageError, match="'top2', expected top1, top5"):
-        examples.metric_of("top2")
+    assert octavo.metrics.top1(outputs, labels) == pytest.approx(told["top1_percent"], abs=0.01)
+    assert octavo.metrics.top5(outputs, labels) == pytest.approx(told["top5_percent"], abs=0.01)
+    assert octavo.metrics.top1(np.eye(1001)[None, 7], np.array([6])) == 100.0
+    with pytest.raises(octavo.UsageError, match="'top2', expected map, miou, spearman, top1, top5"):
+        octavo.metrics.named("top2")
 
 
 def test_examples_of_anything() -> None:

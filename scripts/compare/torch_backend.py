@@ -61,6 +61,9 @@ def network(name, photographs):
         import timm
 
         model = timm.create_model(name.removeprefix("timm:"), pretrained=False).eval()
+        head = model.get_classifier()
+        if isinstance(head, torch.nn.Linear) and not head.weight.any():  # MLP-Mixer's: every answer would be 0
+            torch.nn.init.normal_(head.weight, std=0.02)
         size = model.default_cfg["input_size"][-1]
         images = torch.nn.functional.interpolate(torch.from_numpy(photographs), size=(size, size), mode="bilinear")
     else:

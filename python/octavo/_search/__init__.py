@@ -12,7 +12,7 @@ from .._errors import usage
 from .._progress import Progress
 from .._sources import source_of
 from .._words import CompileOptions, PathLike
-from .examples import Metric
+from ..metrics import Metric
 from .front import Point
 from .result import SearchResult
 
@@ -65,8 +65,8 @@ def search(
     runs within `latency` ms, with the front between the two. Needs `pip install octavo[search]`.
 
     `model`, `example_inputs`, `progress` and the options as for `compile`; these are then the same for all. `data`:
-    (input, label) pairs or batches, read once and kept in memory. `metric`: "top1" or "top5" (in percent), or any
-    function of (outputs, labels) that gives a number, higher being better: outputs along a leading axis (by name
+    (input, label) pairs or batches, read once and kept in memory. `metric`: "top1" or "top5" (in percent),
+    "miou", "map", "spearman" (octavo.metrics), or any function of (outputs, labels) that gives a number, higher being better: outputs along a leading axis (by name
     where the model has several), labels likewise, or lists where shapes differ. `calibrate`: samples as for `compile`
     (default: the inputs of `data`). `max_drop` is in the metric's unit, against the model in fp32.
 

@@ -17,7 +17,8 @@ from .._progress import Progress
 from .._samples import as_numpy
 from .._sources import Source
 from .._words import QuantizeOptions, is_path, words_of
-from .examples import Examples, Metric, examples_of, metric_of
+from ..metrics import Metric, named
+from .examples import Examples, examples_of
 from .files import files_of, model_content, model_name
 from .job import Job
 from .space import checked_options
@@ -85,7 +86,7 @@ def prepare(
     """Reads everything once; samples stay on disk for as long as the stack is open."""
     if is_path(calibrate) and calibrate == "random":
         raise usage("calibrate", "'random'", "samples: answers are to be judged")
-    name, function = metric_of(metric)
+    name, function = named(metric)
     values = checked_options(space, fixed)
     examples = examples_of(data, sample_inputs(source, fixed))
     path = calibration_words(source, examples.inputs if calibrate is None else calibrate, fixed, stack)[0].split(
