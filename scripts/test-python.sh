@@ -1,7 +1,7 @@
 #!/bin/sh
 # Tests of the Python package as users have it: the wheels are built, and each is installed into a fresh environment of its Python
 # (that of the stable ABI: of every Python from 3.12 on), away from the build; there python/tests run, mypy checks the types, and
-# examples run; then the stand-ins beside the packages that they stand in for. Closes with one summary line. Where pip brings
+# examples run; then stand-ins and metrics beside the packages that they stand in for or use. Closes with one summary line. Where pip brings
 # nothing, because there is no network, all of it is skipped.
 set -eu
 cd "$(dirname "$0")/.."
@@ -37,9 +37,9 @@ test_wheel() {  # test_wheel WHEEL PYTHON
     check "examples/python/$example.py" env XDG_CACHE_HOME="$work/cache" "$work/venv/bin/python" "examples/python/$example.py"
   done
   # onnx 1.22 is the last one whose operators are all known; quant_pre_process of onnxruntime needs sympy.
-  if "$work/venv/bin/pip" install -q --disable-pip-version-check onnx==1.22.0 onnxruntime sympy ai-edge-litert tokenizers >"$work/log" 2>&1; then
-    echo "$(basename "$1"), $2, beside onnx, onnxruntime, ai-edge-litert and tokenizers:"
-    tests -m "not long" test_litert.py test_onnx_backend.py test_onnxruntime.py test_sentence_transformers.py test_verbs.py
+  if "$work/venv/bin/pip" install -q --disable-pip-version-check onnx==1.22.0 onnxruntime sympy ai-edge-litert tokenizers scipy pycocotools jiwer >"$work/log" 2>&1; then
+    echo "$(basename "$1"), $2, beside onnx, onnxruntime, ai-edge-litert, tokenizers, scipy, pycocotools and jiwer:"
+    tests -m "not long" test_litert.py test_metrics.py test_onnx_backend.py test_onnxruntime.py test_sentence_transformers.py test_verbs.py
   else
     echo "  stand-ins beside the real packages: pip does not bring them for $2 ($(tail -n 1 "$work/log"))"
     echo "1 skipped" >>"$counts"

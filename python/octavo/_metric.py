@@ -51,6 +51,8 @@ def batch_of(item: Any, inputs: Sequence[Input], where: str) -> tuple[list[np.nd
     label = label_of(item, inputs, where)
     if given[0].ndim == len(inputs[0].shape) - 1:
         return rows, [label]
+    if isinstance(label, Mapping) and len(rows[0]) != 1:
+        return [row[None] for row in rows], [label]  # of a network that has no axis of samples
     labels = label if isinstance(label, (list, tuple)) else np.atleast_1d(as_numpy(label))
     if len(labels) != len(rows[0]):
         raise usage(where, f"{len(labels)} labels", f"{len(rows[0])}, one for each of the batch")
@@ -83,6 +85,9 @@ class Answers:
 
     def _parts(self, arrays: Sequence[np.ndarray]) -> Iterator[list[np.ndarray]]:
         """Batches of the size that the model has."""
+        if arrays[0].ndim > len(self.model.inputs[0].shape):
+            yield from ([array[at] for array in arrays] for at in range(len(arrays[0])))
+            return
         first = self.model.inputs[0].shape[0] if self.model.inputs[0].shape else 1
         size = first if isinstance(first, int) else 1 if self._whole else len(arrays[0])
         for at in range(0, len(arrays[0]), size):
@@ -91,13 +96,12 @@ class Answers:
     def add(self, arrays: Sequence[np.ndarray]) -> None:
         """Runs one or several samples. Raises UsageError where an output cannot be told apart by them."""
         for part in self._parts(arrays):
+            count = len(part[0]) if part[0].ndim == arrays[0].ndim else 1
             for name, result in self.model.run(part).items():
-                if name in self._whole and len(part[0]) == 1:
+                if name in self._whole and count == 1:
                     self._outputs[name].append(result)
-                elif result.ndim == 0 or len(result) != len(part[0]):
-                    raise usage(
-                        f"output '{name}'", f"shape {list(result.shape)}", f"a leading axis of {len(part[0])} samples"
-                    )
+                elif result.ndim == 0 or len(result) != count:
+                    raise usage(f"output '{name}'", f"shape {list(result.shape)}", f"a leading axis of {count} samples")
                 else:
                     self._outputs[name] += list(result)
 

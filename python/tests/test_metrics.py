@@ -96,3 +96,14 @@ def test_as_many_rows_as_there_are() -> None:
     outputs, labels = seen[0]
     assert [each.tolist() for each in outputs] == [[], [[0, 2]], [[0, 1], [0, 2], [0, 3]]]
     assert labels.tolist() == [0, 1, 2]
+
+
+def test_networks_without_an_axis_of_samples() -> None:
+    """As torchvision's detectors are exported: a picture in, boxes out; a label is a mapping."""
+    model = octavo.compile(onnx_file.nonzero_rows(4), precision="fp32")
+    data = [(np.eye(4, dtype=np.float32) * scale, {"boxes": [scale]}) for scale in (0, 1)]
+    seen: list[Any] = []
+    octavo.evaluate(model, data, metric=lambda *given: seen.append(given) or 0)
+    outputs, labels = seen[0]
+    assert [each.tolist() for each in outputs] == [[], [[at, at] for at in range(4)]]
+    assert labels == [{"boxes": [0]}, {"boxes": [1]}]

@@ -42,7 +42,7 @@ def _refused(where: str, found: str, expected: str) -> UnsupportedError:
 
 
 def _zeros(state: TensorInfo) -> np.ndarray:
-    return np.full(state.shape, state.zero_point or 0, state.dtype)
+    return np.full([int(extent) for extent in state.shape], state.zero_point or 0, state.dtype)
 
 
 def load_delegate(library: str, options: Mapping[str, str] | None = None) -> NoReturn:
