@@ -48,6 +48,7 @@ struct FixedMultiplier {
   // The nearest one; 0 where the factor is below 2^-32, the largest there is where it is too large.
   static FixedMultiplier of(double factor) {
     if (!(factor > 0.0)) return {};
+    if (!std::isfinite(factor)) return {std::numeric_limits<std::int32_t>::max(), kHighestShift};
     int shift = 0;
     const double fraction = std::frexp(factor, &shift);
     auto multiplier = static_cast<std::int64_t>(std::round(fraction * 0x1p31));

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 
 namespace octavo {
@@ -14,6 +15,7 @@ constexpr std::int32_t kSmallest = std::numeric_limits<std::int32_t>::min();
 double real(FixedMultiplier factor) { return std::ldexp(factor.multiplier, factor.shift - 31); }
 
 TEST(FixedMultiplier, IsTheNearestOf31Bits) {
+  EXPECT_EQ(FixedMultiplier::of(std::numeric_limits<double>::infinity()), FixedMultiplier::of(0x1p40));
   EXPECT_EQ(FixedMultiplier::of(1.0), (FixedMultiplier{1 << 30, 1}));
   EXPECT_EQ(FixedMultiplier::of(0.5), (FixedMultiplier{1 << 30, 0}));
   EXPECT_EQ(FixedMultiplier::of(0.75), (FixedMultiplier{3 << 29, 0}));

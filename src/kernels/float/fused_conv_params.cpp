@@ -125,8 +125,12 @@ double schedule_cost(const Params& p, const Schedule& s, double all_ns, int thre
                      slowest = (items + threads - 1) / threads;
   const double lists =
       kPointer * positions * static_cast<double>(p.taps()) * (s.by_panels ? static_cast<double>(p.units()) : 1.0);
-  const double work =
-      all_ns * tile_cost(s.rows) / tile_cost(chosen_schedule(p).rows) + lists + kItem * static_cast<double>(items);
+  // Weights that no cache keeps are read again for every block, unless panels come first.
+  constexpr double kKept = 1 << 20, kFloatsPerNs = 4.0;
+  const double weights = static_cast<double>(Packed::of(p).weights);
+  const double again = weights < kKept || s.by_panels ? 0.0 : weights / kFloatsPerNs * static_cast<double>(blocks - 1);
+  const double work = all_ns * tile_cost(s.rows) / tile_cost(chosen_schedule(p).rows) + lists + again +
+                      kItem * static_cast<double>(items);
   return work * static_cast<double>(slowest) / static_cast<double>(items);
 }
 
