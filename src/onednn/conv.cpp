@@ -66,8 +66,8 @@ std::string conv_refusal(const OpCall& call) {
 double conv_cost(const OpCall& call, const Machine& machine) {
   const auto size = ConvSize::of(call.attrs->as<FusedConvAttrs>(), call.inputs[0]->shape, call.outputs[0].shape);
   const double gflops = (machine.isa.has(Isa::avx512) ? 120.0 : 50.0) / (size.ic / size.groups == 1 ? 4.0 : 1.0);
-  // Weights beyond 16 MB are read from memory for every few rows: 142 to 190 instead of 265 GMAC/s on two cores of a Zen
-  // 5 (1x1 on 196 and 257 pixels, 2026-11).
+  // Weights beyond 16 MB are read from memory for every few rows: 142 to 190 instead of 265 GMAC/s on two cores of a
+  // Zen 5 (1x1 on 196 and 257 pixels, 2026-11).
   constexpr std::int64_t kLarge = std::int64_t{4} << 20;
   const double reading = call.inputs[1]->shape.elements() > kLarge ? 1.4 : 1.0;
   return 2000.0 + 2.0 * reading * size.macs() / gflops;
