@@ -1,6 +1,6 @@
 # The front door. `make` alone says what there is.
 .DEFAULT_GOAL := help
-.PHONY: help deps build arm64 arm64-runtime demo test test-arm64 test-asan test-tsan test-long wheel test-python check-format bench peers fuzz format tidy clean
+.PHONY: help deps build arm64 arm64-runtime demo test test-arm64 test-arm64-smoke test-asan test-tsan test-long wheel test-python check-format bench peers fuzz format tidy clean
 
 help:            ## this list
 	@grep -hE '^[a-z0-9-]+: .*##|^[a-z0-9-]+: *##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):[^#]*## */  make \1\t/' | expand -t 20
@@ -39,6 +39,9 @@ test-arm64:      ## the tests of kernels for aarch64, under qemu-user as several
 	cmake --preset arm64 >/dev/null
 	cmake --build build/arm64 --target kernels_tests
 	scripts/test-arm64.sh kernels_tests
+
+test-arm64-smoke: build ## the library for phones, its size, and small models under qemu-user: minutes (docs/arm.md)
+	scripts/test-arm64-smoke.sh
 
 test-asan: build ## the tests under address and undefined-behaviour sanitizers, by clang with assertions, and a minute of each fuzz target
 	scripts/install-packages.sh packages-fuzz.txt

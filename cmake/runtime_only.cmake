@@ -5,7 +5,7 @@ add_compile_definitions(XXH_INLINE_ALL=)
 include_directories(SYSTEM ${XXHASH_INCLUDE})
 add_compile_options(-ffunction-sections -fdata-sections)
 if(NOT OCTAVO_PROCESSOR STREQUAL x86)  # what generates code there throws
-  add_compile_options(-fno-exceptions)
+  add_compile_options(-fno-exceptions -fno-unwind-tables -fno-asynchronous-unwind-tables)
 endif()
 
 octavo_library(base USES Threads::Threads)
@@ -17,12 +17,32 @@ octavo_library(artifact USES octavo_plan)
 octavo_library(run USES octavo_artifact octavo_kernels)
 target_compile_definitions(octavo_run PRIVATE OCTAVO_VERSION="${PROJECT_VERSION}")
 
+# MinSizeRel: nothing but kernels takes part of a run that size would buy. Of those, what is beside a family's loops is most of these.
+foreach(folder base graph ops plan artifact run)
+  target_compile_options(octavo_${folder} PRIVATE $<$<CONFIG:MinSizeRel>:-Oz>)
+endforeach()
+foreach(family argmax eltwise integer_norm lines move pool quantize recurrence resize sampling)
+  set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/kernels/${family}/arm64_neon.cpp APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:MinSizeRel>:-Os>)
+endforeach()
+
+file(GLOB loops_without_vectors ${CMAKE_SOURCE_DIR}/src/kernels/*/scalar.cpp ${CMAKE_SOURCE_DIR}/src/kernels/plain/*.cpp ${CMAKE_SOURCE_DIR}/src/kernels/reference/*.cpp)  # rarely run
+set_property(SOURCE ${loops_without_vectors} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:MinSizeRel>:-Oz>)
+
 set(OCTAVO_RUNTIME_OBJECTS base graph ops plan kernels artifact run)
 list(TRANSFORM OCTAVO_RUNTIME_OBJECTS REPLACE "(.+)" "$<TARGET_OBJECTS:octavo_\\1>")
 add_library(octavo_runtime SHARED ${OCTAVO_RUNTIME_OBJECTS})
 set_target_properties(octavo_runtime PROPERTIES LINKER_LANGUAGE CXX LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib
   LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/runtime_exports.map)
 target_link_libraries(octavo_runtime PRIVATE Threads::Threads)
+include(CheckLinkerFlag)
+check_linker_flag(CXX LINKER:--icf=safe OCTAVO_LINKER_FOLDS)  # functions of the same instructions, as instances of templates are: lld, gold
+if(OCTAVO_LINKER_FOLDS)
+  target_link_options(octavo_runtime PRIVATE LINKER:--icf=safe)
+endif()
+check_linker_flag(CXX LINKER:--pack-dyn-relocs=relr OCTAVO_LINKER_PACKS)  # glibc 2.36 and Android 11 read it
+if(OCTAVO_LINKER_PACKS)
+  target_link_options(octavo_runtime PRIVATE LINKER:--pack-dyn-relocs=relr)
+endif()
 target_link_options(octavo_runtime PRIVATE LINKER:--gc-sections LINKER:--no-undefined LINKER:--version-script=${CMAKE_SOURCE_DIR}/cmake/runtime_exports.map)
 
 add_subdirectory(tests/arm64)
