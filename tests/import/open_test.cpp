@@ -121,6 +121,15 @@ void expect_same_answers_at(const ModelBuilder& builder, const Ints& dims, const
   }
 }
 
+// Frames of 5 that begin 2 apart, of two signals without an axis of their own.
+TEST(OpenShapes, FramesOfASignal) {
+  ModelBuilder builder = model({2});
+  builder.initializer("step", integers({}, {2})).initializer("window", floats({5}, {1, 2, 3, 2, 1}));
+  builder.node({.op = "Transpose", .inputs = {"x"}, .outputs = {"t"}, .attributes = {{"perm", Ints{1, 0}}}})
+      .node({.op = "STFT", .inputs = {"t", "step", "window"}, .outputs = {"y"}});
+  expect_same_answers_at(builder, {2}, {5, 6, 7, 16, 33});
+}
+
 TEST(OpenShapes, SelectionByPosition) {
   const auto expect = [](const NodeText& node, const std::vector<Tensor>& constants, const Ints& dims) {
     SCOPED_TRACE(node.op);

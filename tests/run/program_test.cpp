@@ -324,6 +324,20 @@ TEST(Program, KeepsToTheMemoryThatItMayHave) {
   EXPECT_LE(program.memory_bytes(), std::uint64_t{1} << 20);
 }
 
+// As exporters write it that name what is carried like what it begins with.
+TEST(Program, NamesOfABodyHideThoseAroundIt) {
+  ModelBuilder body(17), model(17);
+  body.input("i", DType::s64, {}).input("go", DType::boolean, {}).input("x", DType::f32, {2});
+  body.output("go2").output("twice");
+  body.node({"Identity", {"go"}, {"go2"}}).node({"Add", {"x", "x"}, {"twice"}});
+  model.input("x", DType::f32, {2}).input("trips", DType::s64, {}).output("y");
+  add_loop(model, {"trips", "", "x"}, {"z"}, body);
+  model.node({"Add", {"z", "x"}, {"y"}});
+  v1::Program program = loaded(compiled(model));
+  const auto answers = answers_in(program, {floats({2}, {1, 2}), integers({}, {3})});
+  EXPECT_EQ(as_floats(answers[0]), (std::vector<float>{9, 18}));
+}
+
 // A loop in a loop, whose inner body has a branch and reads values of both bodies around it.
 TEST(Program, NestsLoopsAndBranches) {
   ModelBuilder odd(17), even(17), inner(17), outer(17), model(17);

@@ -57,25 +57,51 @@ ValueId read_dft(NodeReader& in) {
                   .is_onesided = in.flag("onesided")});
 }
 
-// Frames of the signal, one `frame_step` behind the other, each times the window.
-ValueId read_stft(NodeReader& in) {
-  const ValueId x = in.value(0, "signal"), weights = in.optional(2, "window");
-  const Number step = number_of(in, 1, "frame_step").value_or(0);
-  auto length = number_of(in, 3, "frame_length");
-  const bool is_onesided = in.flag("onesided", true);
-  in.require_rank(x, 3, 3);
-  if (in.failed()) return {};
-  if (weights.exists() && !length) length = Number(in.shape(weights).elements().fixed(), "input 'window'");
-  const std::int64_t count = in.shape(x)[1], taken = length ? length->value : count;
-  if (step < 1 || taken < 1 || taken > count)
-    return in.fail(step.place, std::to_string(step.value) + " for frames of " + std::to_string(taken),
-                   "at least 1, and frames of at most " + std::to_string(count));
-  const std::int64_t frames = 1 + (count - taken) / step;
+// Frames [batch, frames, taken, 1 or 2] of a signal whose length is known, each `step` behind the one before.
+ValueId picked_frames(NodeReader& in, ValueId x, const Number& step, std::int64_t taken) {
+  const std::int64_t frames = 1 + (in.shape(x)[1].fixed() - taken) / step;
   if (!may_make(in, step.place, frames, taken)) return {};
   Tensor positions(DType::s64, Shape{frames, taken});
   for (std::int64_t i = 0; i < frames * taken; ++i) positions.as<std::int64_t>()[i] = i / taken * step + i % taken;
-  ValueId framed =
-      in.add(kGather, GatherAttrs{.axis = 1}, {x, in.constant(std::move(positions), "positions")}, "frames");
+  return in.add(kGather, GatherAttrs{.axis = 1}, {x, in.constant(std::move(positions), "positions")}, "frames");
+}
+
+// The same of one whose length is open: frames are blocks of `step` elements and those behind them, side by side.
+ValueId joined_frames(NodeReader& in, ValueId x, const Number& step, std::int64_t taken) {
+  const OpenShape shape = in.shape(x);
+  const std::int64_t blocks = (taken + step.value - 1) / step.value, parts = shape[2].fixed();
+  const Dim frames = (shape[1] - taken) / Dim(step.value) + 1, rows = frames + (blocks - 1);
+  x = pad(in, {.x = x, .begin = Integers{0, 0, 0}, .end = Integers{0, blocks * step - taken, 0}}, "padded");
+  x = slice(in, x, 1, {.start = 0, .size = rows * step.value}, "whole");
+  x = in.reshape(x, {shape[0], rows, step.value, parts}, "blocks");
+  std::vector<ValueId> shifted;
+  for (std::int64_t block = 0; block < blocks && !in.failed(); ++block)
+    shifted.push_back(slice(in, x, 1, {.start = block, .size = frames}, "block" + std::to_string(block)));
+  if (in.failed()) return {};
+  return slice(in, concat(in, shifted, 2, "joined"), 2, {.start = 0, .size = taken}, "frames");
+}
+
+// Frames of the signal, one `frame_step` behind the other, each times the window.
+ValueId read_stft(NodeReader& in) {
+  constexpr std::int64_t kMostBlocks = 64;
+  ValueId x = in.value(0, "signal");
+  const ValueId weights = in.optional(2, "window");
+  const Number step = number_of(in, 1, "frame_step").value_or(0);
+  auto length = number_of(in, 3, "frame_length");
+  const bool is_onesided = in.flag("onesided", true);
+  in.require_rank(x, 2, 3);
+  if (in.failed()) return {};
+  // Real numbers may come without a last axis for them, as ONNX Runtime takes them.
+  if (in.rank(x) == 2) x = in.reshape(x, {in.shape(x)[0], in.shape(x)[1], 1}, "signal");
+  if (in.failed()) return {};
+  if (weights.exists() && !length) length = Number(in.shape(weights).elements().fixed(), "input 'window'");
+  const Dim count = in.shape(x)[1];
+  const std::int64_t taken = length ? length->value : count.fixed();
+  if (step < 1 || taken < 1 || (count.is_number() && taken > count.fixed()))
+    return in.fail(step.place, std::to_string(step.value) + " for frames of " + std::to_string(taken),
+                   "at least 1, and frames of at most " + to_string(count));
+  const bool joins = !count.is_number() && (taken + step - 1) / step <= kMostBlocks;
+  ValueId framed = joins ? joined_frames(in, x, step, taken) : picked_frames(in, x, step, taken);
   if (weights.exists())
     framed = in.binary(BinaryKind::mul, framed, in.reshape(weights, {taken, 1}, "window"), "weighted");
   return dft(in, {.x = framed, .axis = 2, .is_onesided = is_onesided});
