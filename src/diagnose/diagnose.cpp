@@ -152,7 +152,7 @@ Result<Diagnosis> diagnose_file(const std::string& path, const DiagnoseOptions& 
         predicted_time(*diagnosis.before, costs_in(*diagnosis.before, *engine, diagnosis.rates));
   }
   if (!options.profile.empty()) {
-    const auto profile = read_profile(options.profile);
+    const auto profile = read_profile(options.profile, diagnosis.view);
     if (!profile) return profile.errors();
     if (profile->engine != *engine)
       return Error{.kind = ErrorKind::usage,

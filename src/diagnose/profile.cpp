@@ -17,6 +17,10 @@ constexpr std::size_t kMostNodes = 1'000'000, kMostLevels = 64;
 // {"microseconds": ...}}]}, where older ones have the name without an object.
 class TraceReader : public nlohmann::json_sax<nlohmann::json> {
  public:
+  explicit TraceReader(const FileView& view) {
+    for (const ViewNode& node : view.nodes) ++operators_[traced_name(node.op)].nodes;
+  }
+
   ProfileSums sums;
   Engine engine = Engine::ort;
   bool has_events = false;
@@ -72,9 +76,16 @@ class TraceReader : public nlohmann::json_sax<nlohmann::json> {
     constexpr std::string_view kKernel = "_kernel_time";
     if (level.cat == "Node" && level.name.ends_with(kKernel))
       return add(level.name.substr(0, level.name.size() - kKernel.size()), level.op, level.ms);
-    if (level.cat != "cpu_op") return true;
+    return level.cat != "cpu_op" || traced(level);
+  }
+  // PyTorch's operators have no names but what they are; those that run inside of others are in their time.
+  bool traced(const Level& level) {
     engine = Engine::torch;
-    return add(level.name, level.name, level.ms);
+    const auto of_file = operators_.find(level.name);
+    if (of_file == operators_.end() || (level.at_ms >= 0.0 && level.at_ms < end_ms_)) return true;
+    end_ms_ = level.at_ms + level.ms;
+    const int call = of_file->second.calls++ % of_file->second.nodes;
+    return sums.add(level.name, level.name, level.ms, call) || (problem = "more nodes than any network has", false);
   }
   // Where a call begins or ends. Nodes of TVM's graphs have names of their own.
   bool edge(const Level& level) {
@@ -113,13 +124,19 @@ class TraceReader : public nlohmann::json_sax<nlohmann::json> {
     return sums.add(name, op, ms) || (problem = "more nodes than any network has", false);
   }
 
+  struct Operator {
+    int nodes = 0, calls = 0;  // in the file, in the trace
+  };
+
   std::vector<Level> levels_;
+  std::map<std::string, Operator> operators_;
+  double end_ms_ = -1.0;  // of the operator before
   std::map<std::string, double> begun_;
   std::map<std::string, int> calls_;
 };
 
-Result<Profile> read_trace(std::istream& file, const std::string& path) {
-  TraceReader reader;
+Result<Profile> read_trace(std::istream& file, const std::string& path, const FileView& view) {
+  TraceReader reader(view);
   const bool is_whole = nlohmann::json::sax_parse(file, &reader);
   if (!is_whole) return no_profile(path, reader.problem);
   Profile profile{.engine = reader.engine, .nodes = reader.sums.nodes()};
@@ -130,10 +147,10 @@ Result<Profile> read_trace(std::istream& file, const std::string& path) {
 
 }  // namespace
 
-bool ProfileSums::add(const std::string& name, const std::string& op, double ms) {
-  const auto [found, is_new] = places_.emplace(name + '\n' + op, nodes_.size());
+bool ProfileSums::add(const std::string& name, const std::string& op, double ms, int call) {
+  const auto [found, is_new] = places_.emplace(name + '\n' + op + '\n' + std::to_string(call), nodes_.size());
   if (is_new && nodes_.size() >= kMostNodes) return false;
-  if (is_new) nodes_.push_back({{.name = name, .op = op}, ms, 0.0});
+  if (is_new) nodes_.push_back({{.name = name, .op = op, .call = call}, ms, 0.0});
   Sum& sum = nodes_[found->second];
   ++sum.node.runs;
   if (!is_new) sum.later_ms += ms;
@@ -165,7 +182,13 @@ double Profile::total_ms() const {
   return ms;
 }
 
-Result<Profile> read_profile(const std::string& path) {
+std::string traced_name(const std::string& op) {
+  const std::size_t first = op.find('.'), last = op.rfind('.');
+  if (first == std::string::npos) return op;
+  return op.substr(0, first) + "::" + op.substr(first + 1, last - first - 1);
+}
+
+Result<Profile> read_profile(const std::string& path, const FileView& view) {
   std::ifstream file(path, std::ios::binary);
   if (!file)
     return Error{
@@ -173,7 +196,7 @@ Result<Profile> read_profile(const std::string& path) {
   file >> std::ws;
   const int first = file.peek();
   if (first == std::char_traits<char>::eof()) return no_profile(path, "an empty file");
-  return first == '[' || first == '{' ? read_trace(file, path) : read_tables(file, path);
+  return first == '[' || first == '{' ? read_trace(file, path, view) : read_tables(file, path);
 }
 
 }  // namespace octavo::diagnose

@@ -16,6 +16,7 @@ struct ProfiledNode {
   std::string name, op;
   double ms = 0.0;  // of one run: the median of all, the first one left out where there are others
   int runs = 0;
+  int call = 0;  // PyTorch: which one of the calls of that operator in a run
 };
 
 struct Profile {
@@ -28,7 +29,10 @@ struct Profile {
 // benchmark_app), LiteRT's tables (benchmark_model --enable_op_profiling=true, text or CSV), TVM's reports
 // (Report.json()) and traces (debug executor). Memory grows with nodes, not with runs. Errors: resource; invalid_input
 // (truncated, no profile of a known kind, no nodes).
-Result<Profile> read_profile(const std::string& path);
+// PyTorch's traces have operators without names: they are those of the file, in its order, run after run.
+Result<Profile> read_profile(const std::string& path, const FileView& view);
+// "aten::conv2d" of "aten.conv2d.default", as PyTorch's traces have it.
+std::string traced_name(const std::string& op);
 
 // A node of the profile, and the node of the file that it does the work of; -1 where nothing matches.
 struct JoinedNode {

@@ -83,11 +83,7 @@ class Names {
   explicit Names(const FileView& view) : view_(view) {
     for (std::size_t i = 0; i < view.nodes.size(); ++i) {
       by_name_.emplace(view.nodes[i].name, static_cast<int>(i));
-      // "aten::conv2d" of "aten.conv2d.default"
-      const std::string& op = view.nodes[i].op;
-      const std::size_t dot = op.find('.');
-      if (view.format == FileFormat::zip && dot != std::string::npos)
-        by_op_.emplace(op.substr(0, dot) + "::" + op.substr(dot + 1, op.rfind('.') - dot - 1), static_cast<int>(i));
+      if (view.format == FileFormat::zip) by_op_[traced_name(view.nodes[i].op)].push_back(static_cast<int>(i));
     }
   }
 
@@ -95,7 +91,8 @@ class Names {
     if (engine == Engine::litert) return of_tflite(node);
     if (engine == Engine::torch) {
       const auto found = by_op_.find(node.op);
-      return found == by_op_.end() ? -1 : found->second;
+      const auto call = static_cast<std::size_t>(node.call);
+      return found == by_op_.end() || call >= found->second.size() ? -1 : found->second[call];
     }
     for (std::string name = node.name; !name.empty(); name = shortened(name)) {
       if (const auto found = by_name_.find(name); found != by_name_.end()) return found->second;
@@ -120,7 +117,8 @@ class Names {
   }
 
   const FileView& view_;
-  std::map<std::string, int> by_name_, by_op_;
+  std::map<std::string, int> by_name_;
+  std::map<std::string, std::vector<int>> by_op_;
 };
 
 // TVM's functions and what XNNPACK computes have no names of the file's.
@@ -163,8 +161,6 @@ Result<JoinedProfile> join(const Profile& profile, const FileView& view, const s
     const bool has_name = !is_unnamed(node, profile.engine);
     const auto place = places.find(node.name + '\n' + node.op);
     const int found = has_name ? names.find(node, profile.engine) : place == places.end() ? -1 : place->second;
-    // Operators inside of others are in their time already.
-    if (profile.engine == Engine::torch && found < 0) continue;
     const bool is_tflite_integer = profile.engine == Engine::litert && found >= 0 && view.node(found).is_integer;
     const Share share = is_tflite_integer ? Share::integer : share_of(node, profile.engine);
     joined.nodes.push_back({node, found});

@@ -15,7 +15,7 @@ namespace octavo::diagnose {
 class ProfileSums {
  public:
   // False where there are more nodes than any network has.
-  bool add(const std::string& name, const std::string& op, double ms);
+  bool add(const std::string& name, const std::string& op, double ms, int call = 0);
   // The mean of all but the first run, in which memory is taken.
   std::vector<ProfiledNode> nodes() const;
 

@@ -287,7 +287,7 @@ TEST(Profile, RunsTakeNoMemory) {
           << R"(,"name":"n5_Conv_kernel_time","args":{"op_name":"QLinearConv"}})";
     out << ']';
   }
-  const auto profile = read_profile(path);
+  const auto profile = read_profile(path, FileView{});
   ASSERT_TRUE(profile) << to_string(profile.errors());
   ASSERT_EQ(profile->nodes.size(), 1u);
   EXPECT_EQ(profile->nodes[0].runs, 100'000);

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "diagnose/diagnose.h"
+#include "sketch.h"
 #include "support/child.h"
 #include "support/tflite_builder.h"
 
@@ -132,7 +133,7 @@ TEST(ProfileReaders, RelaysFormatsAreRead) {
     {"ts": 2000.0, "tid": 1, "pid": 1, "name": "fused_nn_conv2d_add_nn_relu", "ph": "E"},
     {"ts": 2000.0, "tid": 1, "pid": 1, "name": "fused_nn_softmax", "ph": "B"},
     {"ts": 2500.0, "tid": 1, "pid": 1, "name": "fused_nn_softmax", "ph": "E"}]})");
-  const auto trace = read_profile(folder.path("trace.json"));
+  const auto trace = read_profile(folder.path("trace.json"), FileView{});
   ASSERT_TRUE(trace) << to_string(trace.errors());
   EXPECT_EQ(trace->engine, Engine::tvm);
   ASSERT_EQ(trace->nodes.size(), 2u);
@@ -142,17 +143,51 @@ TEST(ProfileReaders, RelaysFormatsAreRead) {
     {"Duration (us)":{"microseconds":1500.0},"Count":{"count":1},"Name":"fused_nn_dense","Percent":{"percent":60.0}},
     {"Name":"fused_nn_dense","Duration (us)":{"microseconds":1000.0}}],
     "device_metrics":{"cpu0":{"Duration (us)":{"microseconds":2600.0},"Percent":{"percent":100.0}}}})J");
-  const auto report = read_profile(folder.path("report.json"));
+  const auto report = read_profile(folder.path("report.json"), FileView{});
   ASSERT_TRUE(report) << to_string(report.errors());
   ASSERT_EQ(report->nodes.size(), 2u);
   EXPECT_NEAR(report->total_ms(), 2.5, 1e-9);
+}
+
+// Two convolutions in each of two runs, the first of which counts nothing; what runs inside of one is in its time.
+TEST(ProfileReaders, PytorchsOperatorsAreThoseOfTheFileInOrder) {
+  const ScratchFolder folder;
+  std::string events;
+  int at_us = 0;
+  for (const int us : {9000, 9000, 1000, 3000}) {
+    const auto event = [&](const std::string& name, int begin, int duration) {
+      events += std::string(events.empty() ? "" : ",") + R"({"ph":"X","cat":"cpu_op","name":")" + name + R"(","ts":)" +
+                std::to_string(begin) + R"(,"dur":)" + std::to_string(duration) + "}";
+    };
+    event("aten::conv2d", at_us, us);
+    event("aten::convolution", at_us + 1, us - 2);
+    event("aten::relu", at_us + 2, us / 2);  // as part of it: none of the file's
+    at_us += us + 10;
+    event("aten::relu", at_us, us / 10);
+    at_us += us;
+  }
+  folder.write("trace.json", R"({"traceEvents":[)" + events + "]}");
+  Sketch sketch(FileFormat::zip, Dialect::qdq);
+  for (int i = 0; i < 2; ++i)
+    sketch.node("aten.relu.default", {sketch.node("aten.conv2d.default", {sketch.input(), sketch.constant()})});
+  const FileView& view = sketch.view();
+  const auto profile = read_profile(folder.path("trace.json"), view);
+  ASSERT_TRUE(profile) << to_string(profile.errors());
+  EXPECT_EQ(profile->engine, Engine::torch);
+  const auto joined = join(*profile, view, "trace.json");
+  ASSERT_TRUE(joined) << to_string(joined.errors());
+  ASSERT_EQ(joined->ms_of_node.size(), 4u);
+  EXPECT_NEAR(joined->ms_of_node.at(0), 1.0, 1e-9);
+  EXPECT_NEAR(joined->ms_of_node.at(1), 0.1, 1e-9);
+  EXPECT_NEAR(joined->ms_of_node.at(2), 3.0, 1e-9);
+  EXPECT_NEAR(joined->total_ms, 4.4, 1e-9);
 }
 
 TEST(ProfileReaders, WhatIsNoProfileIsSaid) {
   const ScratchFolder folder;
   const auto refused = [&](const std::string& text) {
     folder.write("profile", text);
-    const auto profile = read_profile(folder.path("profile"));
+    const auto profile = read_profile(folder.path("profile"), FileView{});
     EXPECT_FALSE(profile);
     return profile ? "" : to_string(profile.errors());
   };
@@ -193,7 +228,7 @@ TEST(LongProfile, AGigabyteTakesNoMoreMemoryThanItsNodes) {
   }
   std::ofstream("/proc/self/clear_refs") << 5;  // the peak begins here
   const std::size_t before = resident_bytes("VmRSS:");
-  const auto profile = read_profile(path);
+  const auto profile = read_profile(path, FileView{});
   const std::size_t peak = resident_bytes("VmHWM:");
   ASSERT_TRUE(profile) << to_string(profile.errors());
   ASSERT_EQ(profile->nodes.size(), 1000u);
