@@ -21,11 +21,16 @@ target_compile_definitions(octavo_run PRIVATE OCTAVO_VERSION="${PROJECT_VERSION}
 foreach(folder base graph ops plan artifact run)
   target_compile_options(octavo_${folder} PRIVATE $<$<CONFIG:MinSizeRel>:-Oz>)
 endforeach()
-foreach(family argmax eltwise integer_norm lines move pool quantize recurrence resize sampling)
+foreach(family eltwise integer_norm lines move pool quantize recurrence)
   set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/kernels/${family}/arm64_neon.cpp APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:MinSizeRel>:-Os>)
 endforeach()
 
-file(GLOB loops_without_vectors ${CMAKE_SOURCE_DIR}/src/kernels/*/scalar.cpp ${CMAKE_SOURCE_DIR}/src/kernels/plain/*.cpp ${CMAKE_SOURCE_DIR}/src/kernels/reference/*.cpp)  # rarely run
+file(GLOB run_by_their_scalar_code ${CMAKE_SOURCE_DIR}/src/ops/quantized_softmax/*.cpp ${CMAKE_SOURCE_DIR}/src/ops/fixed_lstm/*.cpp)
+set_property(SOURCE ${run_by_their_scalar_code} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:MinSizeRel>:-Os>)
+foreach(family argmax resize sampling)
+  set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/kernels/${family}/arm64_neon.cpp APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:MinSizeRel>:-Oz>)
+endforeach()
+file(GLOB loops_without_vectors ${CMAKE_SOURCE_DIR}/src/kernels/*/scalar.cpp ${CMAKE_SOURCE_DIR}/src/kernels/plain/*.cpp)  # rarely run
 set_property(SOURCE ${loops_without_vectors} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:MinSizeRel>:-Oz>)
 
 set(OCTAVO_RUNTIME_OBJECTS base graph ops plan kernels artifact run)
@@ -39,10 +44,10 @@ check_linker_flag(CXX LINKER:--icf=safe OCTAVO_LINKER_FOLDS)  # functions of the
 if(OCTAVO_LINKER_FOLDS)
   target_link_options(octavo_runtime PRIVATE LINKER:--icf=safe)
 endif()
-check_linker_flag(CXX LINKER:--pack-dyn-relocs=relr OCTAVO_LINKER_PACKS)  # glibc 2.36 and Android 11 read it
-if(OCTAVO_LINKER_PACKS)
+check_linker_flag(CXX LINKER:--pack-dyn-relocs=relr OCTAVO_LINKER_PACKS)  # glibc 2.36 and Android 11 (level 30) read it
+if(OCTAVO_LINKER_PACKS AND (NOT ANDROID OR ANDROID_PLATFORM_LEVEL GREATER_EQUAL 30))
   target_link_options(octavo_runtime PRIVATE LINKER:--pack-dyn-relocs=relr)
 endif()
-target_link_options(octavo_runtime PRIVATE LINKER:--gc-sections LINKER:--no-undefined LINKER:--version-script=${CMAKE_SOURCE_DIR}/cmake/runtime_exports.map)
+target_link_options(octavo_runtime PRIVATE LINKER:--gc-sections LINKER:-O2 LINKER:--hash-style=gnu LINKER:--no-undefined LINKER:--version-script=${CMAKE_SOURCE_DIR}/cmake/runtime_exports.map)
 
 add_subdirectory(tests/arm64)
