@@ -185,12 +185,14 @@ void ProgramBuilder::begin() {
   const std::size_t sizes = graph.sizes() == nullptr ? 0 : graph.sizes()->sizes().size();
   for (std::size_t size = 0; size < sizes; ++size) {
     const auto is_it = [&](const Dim& dim) { return graph.sizes()->size_of(dim) == size; };
+    // An input that could not be read has left its size behind, which no value carries.
+    size_of_program_.push_back(graph.sizes()->sizes()[size].range.lowest);
     for (const ValueId id : graph.inputs()) {
       const OpenShape& shape = graph.fact(id).shape;
       const auto found = std::find_if(shape.begin(), shape.end(), is_it);
       if (found == shape.end()) continue;
       const Dim made = new_size(graph.sizes()->sizes()[size], found->example(), inputs_.at(id.index));
-      size_of_program_.push_back(made);
+      size_of_program_.back() = made;
       size_of_graph_.emplace(size, *found);
       break;
     }
