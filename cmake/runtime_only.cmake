@@ -21,17 +21,19 @@ target_compile_definitions(octavo_run PRIVATE OCTAVO_VERSION="${PROJECT_VERSION}
 foreach(folder base graph ops plan artifact run)
   target_compile_options(octavo_${folder} PRIVATE $<$<CONFIG:MinSizeRel>:-Oz>)
 endforeach()
+function(octavo_smaller option)  # octavo_smaller(OPTION PATTERNS...): sources below src/
+  list(TRANSFORM ARGN PREPEND ${CMAKE_SOURCE_DIR}/src/)
+  file(GLOB sources ${ARGN})
+  set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:MinSizeRel>:${option}>)
+endfunction()
 foreach(family eltwise integer_norm lines move pool quantize recurrence)
-  set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/kernels/${family}/arm64_neon.cpp APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:MinSizeRel>:-Os>)
+  octavo_smaller(-Os kernels/${family}/arm64_neon.cpp)
 endforeach()
-
-file(GLOB run_by_their_scalar_code ${CMAKE_SOURCE_DIR}/src/ops/quantized_softmax/*.cpp ${CMAKE_SOURCE_DIR}/src/ops/fixed_lstm/*.cpp)
-set_property(SOURCE ${run_by_their_scalar_code} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:MinSizeRel>:-Os>)
+octavo_smaller(-Os ops/quantized_softmax/*.cpp ops/fixed_lstm/*.cpp)  # run by their scalar code
 foreach(family argmax resize sampling)
-  set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/kernels/${family}/arm64_neon.cpp APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:MinSizeRel>:-Oz>)
+  octavo_smaller(-Oz kernels/${family}/arm64_neon.cpp)
 endforeach()
-file(GLOB loops_without_vectors ${CMAKE_SOURCE_DIR}/src/kernels/*/scalar.cpp ${CMAKE_SOURCE_DIR}/src/kernels/plain/*.cpp)  # rarely run
-set_property(SOURCE ${loops_without_vectors} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:MinSizeRel>:-Oz>)
+octavo_smaller(-Oz kernels/*/scalar.cpp kernels/plain/*.cpp)  # rarely run
 
 set(OCTAVO_RUNTIME_OBJECTS base graph ops plan kernels artifact run)
 list(TRANSFORM OCTAVO_RUNTIME_OBJECTS REPLACE "(.+)" "$<TARGET_OBJECTS:octavo_\\1>")

@@ -183,9 +183,9 @@ Result<std::vector<PeerInput>> inputs_of(const std::string& path, const FileTens
     return Error{ErrorKind::usage, path, std::move(found), "the inputs of the file, as other engines take them", ""};
   };
   if (session.pictures()) return refused("pictures that are prepared inside");
-  const bool may_have_states = file.format == FileFormat::tflite && infos.size() > file.inputs.size();
-  if (infos.size() != file.inputs.size() && !may_have_states) return refused(std::to_string(infos.size()) + " inputs");
-  if (may_have_states) begin_states(session, file.inputs.size());
+  const bool has_states = file.format == FileFormat::tflite && infos.size() > file.inputs.size();
+  if (infos.size() != file.inputs.size() && !has_states) return refused(std::to_string(infos.size()) + " inputs");
+  begin_states(session, file.inputs.size());
   std::vector<PeerInput> inputs;
   for (std::size_t i = 0; i < file.inputs.size(); ++i) {
     const auto found = file.format == FileFormat::tflite

@@ -36,12 +36,7 @@ std::string dense_model(int softmaxes) {
   for (float& weight : weights) weight = static_cast<float>(random() % 1000) / 1000.0f - 0.5f;
   const int x = builder.input({.name = "x", .shape = {1, 8}});
   int last = builder.tensor({.name = "product", .shape = {1, 4}});
-  builder.add(
-      {.code = 9,
-       .inputs = {x, builder.constant(Tensor::of<float>(Shape{4, 8}, weights)), -1},
-       .outputs = {last},
-       .kind = tfl::BuiltinOptions::FullyConnectedOptions,
-       .options = testing::options_of(tfl::CreateFullyConnectedOptions, std::int8_t{0}, std::int8_t{0}, false, false)});
+  builder.add(testing::fully_connected({x, builder.constant(Tensor::of<float>(Shape{4, 8}, weights)), -1}, last));
   for (int i = 0; i < softmaxes; ++i) {
     const int y = builder.tensor({.name = "y" + std::to_string(last), .shape = {1, 4}});
     builder.add({.code = 25,

@@ -78,13 +78,7 @@ TEST(FileView, IntegersOfTflite) {
   const int x = model.input({.name = "x", .dtype = DType::s8, .shape = {1, 8}, .scale = {0.5f}, .zero_point = {0}});
   const int w = model.constant(Tensor::of<std::int8_t>({4, 8}, std::vector<std::int8_t>(32, 2)), {0.25f}, {0});
   const int y = model.output({.name = "y", .dtype = DType::s8, .shape = {1, 4}, .scale = {1.0f}, .zero_point = {0}});
-  model.add({.code = 9,
-             .inputs = {x, w, -1},
-             .outputs = {y},
-             .kind = octavo::testing::tfl::BuiltinOptions::FullyConnectedOptions,
-             .options = [](flatbuffers::FlatBufferBuilder& builder) {
-               return octavo::testing::tfl::CreateFullyConnectedOptions(builder).Union();
-             }});
+  model.add(octavo::testing::fully_connected({x, w, -1}, y));
   const auto view = view_of(model.bytes(), "integers.tflite");
   ASSERT_TRUE(view) << to_string(view.errors());
   EXPECT_EQ(view->dialect, Dialect::full_integer);

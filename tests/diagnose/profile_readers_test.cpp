@@ -29,13 +29,7 @@ std::string two_products() {
     const octavo::testing::TfliteTensor result{
         .name = name, .dtype = DType::s8, .shape = {1, 8}, .scale = {1.0f}, .zero_point = {0}};
     const int y = name == "second" ? model.output(result) : model.tensor(result);
-    model.add({.code = 9,
-               .inputs = {x, w, -1},
-               .outputs = {y},
-               .kind = octavo::testing::tfl::BuiltinOptions::FullyConnectedOptions,
-               .options = [](flatbuffers::FlatBufferBuilder& builder) {
-                 return octavo::testing::tfl::CreateFullyConnectedOptions(builder).Union();
-               }});
+    model.add(octavo::testing::fully_connected({x, w, -1}, y));
     x = y;
   }
   return model.bytes();

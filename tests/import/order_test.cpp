@@ -60,11 +60,7 @@ TEST(ImportOrder, IntegerWeightsAndBiasOfAProduct) {
   const int x = builder.input({.name = "x", .shape = {1, 4}});
   const int w = builder.constant(byte(DType::s8, {2, 4}), {0.5f}, {0});
   const int bias = builder.constant(floats({1, 2}, {1, 2}));
-  builder.add({.code = 9,
-               .inputs = {x, w, bias},
-               .outputs = {builder.output({.name = "n"})},
-               .kind = tfl::BuiltinOptions::FullyConnectedOptions,
-               .options = options_of(tfl::CreateFullyConnectedOptions, std::int8_t{0}, std::int8_t{0}, false, false)});
+  builder.add(fully_connected({x, w, bias}, builder.output({.name = "n"})));
   const Names wanted{"n.scales", "n.bias_vector"};
   EXPECT_EQ(names_of(builder.import(), wanted), wanted);
 }

@@ -94,11 +94,7 @@ TEST(TfliteQuantized, FullyConnectedBecomesAConvolution) {
   const int w = builder.constant(tensor_of<std::int8_t>({3, 2}, {1, 0, 0, 1, 1, 1}), {1.0f}, {0});
   const int bias = builder.constant(tensor_of<std::int32_t>({3}, {10, 20, 30}), {1.0f}, {0});
   const int y = builder.output({.name = "y", .dtype = DType::s8, .scale = {2.0f}, .zero_point = {0}});
-  builder.add({.code = 9,
-               .inputs = {x, w, bias},
-               .outputs = {y},
-               .kind = tfl::BuiltinOptions::FullyConnectedOptions,
-               .options = options_of(tfl::CreateFullyConnectedOptions, std::int8_t{0}, std::int8_t{0}, false, false)});
+  builder.add(fully_connected({x, w, bias}, y));
   const Answer answer = lowered(builder, {tensor_of<std::int8_t>({1, 2}, {4, 6})});
   EXPECT_EQ(answer.values, (Bytes{7, 13, 20}));
   EXPECT_EQ(answer.operators.at("quantized_conv"), 1);
@@ -194,11 +190,7 @@ TEST(TfliteQuantized, WeightsOfHalfPrecisionAreFolded) {
   const int w = builder.tensor({.name = "w", .shape = {1, 2}});
   const int y = builder.output({.name = "y", .shape = {1, 1}});
   builder.add({.code = 6, .inputs = {w16}, .outputs = {w}});
-  builder.add({.code = 9,
-               .inputs = {x, w},
-               .outputs = {y},
-               .kind = tfl::BuiltinOptions::FullyConnectedOptions,
-               .options = options_of(tfl::CreateFullyConnectedOptions, std::int8_t{0}, std::int8_t{0}, false, false)});
+  builder.add(fully_connected({x, w}, y));
   const auto model = builder.import();
   ASSERT_TRUE(model.ok()) << to_string(model.errors());
   EXPECT_EQ(model->graph.node_count(), 1);

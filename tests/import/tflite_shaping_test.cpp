@@ -211,11 +211,7 @@ TEST(TfliteDynamicRange, BothReadings) {
   const int w =
       builder.constant(Tensor::of<std::int8_t>(Shape{1, 2}, std::vector<std::int8_t>{100, -50}), {0.01f}, {0});
   const int bias = builder.constant(floats({1}, {0.5f}));
-  builder.add({.code = 9,
-               .inputs = {x, w, bias},
-               .outputs = {builder.output({.name = "y"})},
-               .kind = tfl::BuiltinOptions::FullyConnectedOptions,
-               .options = options_of(tfl::CreateFullyConnectedOptions, std::int8_t{0}, std::int8_t{0}, false, false)});
+  builder.add(fully_connected({x, w, bias}, builder.output({.name = "y"})));
   const std::vector<Tensor> rows = {floats({2, 2}, {1, -1, 100, 30})};
   const auto dynamic = builder.import();
   ASSERT_TRUE(dynamic.ok()) << to_string(dynamic.errors());

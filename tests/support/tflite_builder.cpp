@@ -158,6 +158,15 @@ int TfliteBuilder::output(TfliteTensor made) {
   return outputs.back();
 }
 
+TfliteOperator fully_connected(std::vector<std::int32_t> inputs, int output) {
+  constexpr int kFullyConnected = 9;
+  return {.code = kFullyConnected,
+          .inputs = std::move(inputs),
+          .outputs = {output},
+          .kind = tfl::BuiltinOptions::FullyConnectedOptions,
+          .options = options_of(tfl::CreateFullyConnectedOptions, std::int8_t{0}, std::int8_t{0}, false, false)};
+}
+
 TfliteBuilder& TfliteBuilder::add(TfliteOperator op) {
   operators_.push_back(std::move(op));
   return *this;

@@ -98,6 +98,9 @@ TfliteOptions options_of(Create create, Arguments... arguments) {
   return [=](flatbuffers::FlatBufferBuilder& builder) { return create(builder, arguments...).Union(); };
 }
 
+// A FULLY_CONNECTED of x, weights and bias (-1: none) without an activation.
+TfliteOperator fully_connected(std::vector<std::int32_t> inputs, int output);
+
 }  // namespace octavo::testing
 
 #endif  // OCTAVO_TESTS_SUPPORT_TFLITE_BUILDER_H_

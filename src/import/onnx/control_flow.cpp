@@ -1,6 +1,5 @@
 // ONNX If, Loop and Scan: the graphs inside them become blocks of the program. Part of import/.
 #include <algorithm>
-#include <set>
 
 #include "base/fields.h"
 #include "graph/open_shape.h"
@@ -335,24 +334,18 @@ bool GraphWalker::read_body(const Place& at, const Repeated& loop, const std::ve
   if (!loop.counts) block.inputs = {kNoIndex, kNoIndex};
   building_.scopes.emplace_back();
   bool are_new = true;
-  std::set<std::string> own;
-  std::vector<std::pair<std::string, Handle>> hidden;  // outside of the body the name means another value
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const std::string& name = loop.body->input(static_cast<int>(i)).name();
     block.inputs.push_back(program.index_of(inputs[i]));
-    if (!own.insert(name).second || building_.values.contains(name)) {
+    if (!building_.hide(name)) {
       wrong(at, ErrorKind::invalid_input, quoted("input of the body", name), "a name that is taken", "a new name");
       are_new = false;
-    } else if (const auto outside = building_.outer.find(name); outside != building_.outer.end()) {
-      hidden.push_back(*outside);
-      building_.outer.erase(outside);
     }
     building_.bind_outer(name, inputs[i]);
   }
   if (!loop.counts) block.outputs = {kNoIndex};
   const bool is_whole = are_new && read_branch(at, *loop.body, block, results);
   building_.end_scope();
-  building_.outer.insert(hidden.begin(), hidden.end());
   return is_whole;
 }
 

@@ -1,6 +1,8 @@
 // What the reader of one operator sees of an ONNX file. Part of import/.
 #include "import/onnx/node_reader.h"
 
+#include <algorithm>
+
 #include "base/fields.h"
 #include "import/onnx/proto.h"
 #include "import/onnx/types.h"
@@ -56,12 +58,20 @@ std::string printed_value(const onnx::AttributeProto& attribute) {
 
 void Building::bind(const std::string& name, ValueId value) {
   values[name] = value;
-  if (!scopes.empty()) scopes.back().push_back(name);
+  if (!scopes.empty()) scopes.back().names.push_back(name);
 }
 
 void Building::bind_outer(const std::string& name, Handle handle) {
   outer[name] = handle;
-  if (!scopes.empty()) scopes.back().push_back(name);
+  if (!scopes.empty()) scopes.back().names.push_back(name);
+}
+
+bool Building::hide(const std::string& name) {
+  Scope& inner = scopes.back();
+  const bool is_of_scope = std::find(inner.names.begin(), inner.names.end(), name) != inner.names.end();
+  if (is_of_scope || values.contains(name)) return false;
+  if (auto outside = outer.extract(name)) inner.hidden.insert(std::move(outside));
+  return true;
 }
 
 ValueId Building::find(const std::string& name) {
@@ -80,10 +90,11 @@ void Building::leave_graph() {
 }
 
 void Building::end_scope() {
-  for (const std::string& name : scopes.back()) {
+  for (const std::string& name : scopes.back().names) {
     values.erase(name);
     outer.erase(name);
   }
+  outer.insert(scopes.back().hidden.begin(), scopes.back().hidden.end());
   scopes.pop_back();
 }
 

@@ -28,12 +28,19 @@ struct Building : GraphBuilder {
   std::string folder;                     // of external data
   std::map<std::string, ValueId> values;  // by the file's name; an id that does not exist: its node could not be read
   ProgramBuilder program{*this};
-  std::map<std::string, Handle> outer;           // values of graphs that were left; kNoHandle as above
-  std::vector<std::vector<std::string>> scopes;  // of subgraphs that are being read: names that end with them
+  std::map<std::string, Handle> outer;  // values of graphs that were left; kNoHandle as above
+  // Of a subgraph that is being read: names that end with it, and those that mean another value outside of it.
+  struct Scope {
+    std::vector<std::string> names;
+    std::map<std::string, Handle> hidden;
+  };
+  std::vector<Scope> scopes;
 
   bool is_known(const std::string& name) const { return values.contains(name) || outer.contains(name); }
   void bind(const std::string& name, ValueId value);
   void bind_outer(const std::string& name, Handle handle);
+  // The name means nothing until it is bound in this scope; false where it is of this scope, or of this graph.
+  bool hide(const std::string& name);
   // In the graph that is being built, where an outer value enters it; none where it is unknown or could not be read.
   ValueId find(const std::string& name);
   void leave_graph();

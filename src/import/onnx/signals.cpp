@@ -66,14 +66,14 @@ ValueId picked_frames(NodeReader& in, ValueId x, const Number& step, std::int64_
   return in.add(kGather, GatherAttrs{.axis = 1}, {x, in.constant(std::move(positions), "positions")}, "frames");
 }
 
-// The same of one whose length is open: frames are blocks of `step` elements and those behind them, side by side.
-ValueId joined_frames(NodeReader& in, ValueId x, const Number& step, std::int64_t taken) {
+// The same of one whose length is open: frames are blocks of `step` elements, so many side by side.
+ValueId joined_frames(NodeReader& in, ValueId x, std::int64_t step, std::int64_t taken, std::int64_t blocks) {
   const OpenShape shape = in.shape(x);
-  const std::int64_t blocks = (taken + step.value - 1) / step.value, parts = shape[2].fixed();
-  const Dim frames = (shape[1] - taken) / Dim(step.value) + 1, rows = frames + (blocks - 1);
+  const std::int64_t parts = shape[2].fixed();
+  const Dim frames = (shape[1] - taken) / Dim(step) + 1, rows = frames + (blocks - 1);
   x = pad(in, {.x = x, .begin = Integers{0, 0, 0}, .end = Integers{0, blocks * step - taken, 0}}, "padded");
-  x = slice(in, x, 1, {.start = 0, .size = rows * step.value}, "whole");
-  x = in.reshape(x, {shape[0], rows, step.value, parts}, "blocks");
+  x = slice(in, x, 1, {.start = 0, .size = rows * step}, "whole");
+  x = in.reshape(x, {shape[0], rows, step, parts}, "blocks");
   std::vector<ValueId> shifted;
   for (std::int64_t block = 0; block < blocks && !in.failed(); ++block)
     shifted.push_back(slice(in, x, 1, {.start = block, .size = frames}, "block" + std::to_string(block)));
@@ -100,8 +100,9 @@ ValueId read_stft(NodeReader& in) {
   if (step < 1 || taken < 1 || (count.is_number() && taken > count.fixed()))
     return in.fail(step.place, std::to_string(step.value) + " for frames of " + std::to_string(taken),
                    "at least 1, and frames of at most " + to_string(count));
-  const bool joins = !count.is_number() && (taken + step - 1) / step <= kMostBlocks;
-  ValueId framed = joins ? joined_frames(in, x, step, taken) : picked_frames(in, x, step, taken);
+  const std::int64_t blocks = (taken + step - 1) / step;
+  const bool joins = !count.is_number() && blocks <= kMostBlocks;
+  ValueId framed = joins ? joined_frames(in, x, step, taken, blocks) : picked_frames(in, x, step, taken);
   if (weights.exists())
     framed = in.binary(BinaryKind::mul, framed, in.reshape(weights, {taken, 1}, "window"), "weighted");
   return dft(in, {.x = framed, .axis = 2, .is_onesided = is_onesided});

@@ -34,6 +34,8 @@ std::string builtin_name(int code);
 
 // ---- what readers of several files build from ----
 
+inline constexpr int kSvdfState = 4;  // the input that SVDF keeps from run to run
+
 // images.cpp: the window over an image [N, H, W, C] with the format's number of a padding.
 WindowArgs window_args(OperatorReader& in, int padding, Pair stride, Pair dilation = {});
 

@@ -10,7 +10,7 @@ namespace {
 
 using B = BinaryKind;
 
-enum Input : int { kX = 0, kFeatures = 1, kByTime = 2, kBias = 3, kState = 4 };
+enum Input : int { kX = 0, kFeatures = 1, kByTime = 2, kBias = 3, kState = kSvdfState };
 
 struct Sizes {
   Dim batch;

@@ -6,8 +6,6 @@
 namespace octavo::tflite_import {
 namespace {
 
-constexpr flatbuffers::uoffset_t kStateOfSvdf = 4;
-
 // What VAR_HANDLE names; nothing where it names none.
 std::optional<std::string> name_of_variable(const file::Operator& op) {
   const auto* given = op.builtin_options_as_VarHandleOptions();
@@ -15,7 +13,7 @@ std::optional<std::string> name_of_variable(const file::Operator& op) {
   return (given->container() == nullptr ? "" : given->container()->str()) + "/" + given->shared_name()->str();
 }
 
-// The only element of the list, or the first of `at_least`; -1 where there is none.
+// -1 where there is none.
 std::int32_t first_of(const flatbuffers::Vector<std::int32_t>* list) {
   return list == nullptr || list->size() == 0 ? -1 : list->Get(0);
 }
@@ -43,8 +41,8 @@ std::vector<SubgraphWalker::State> SubgraphWalker::states() const {
       if (const auto name = name_of_variable(op)) names[first_of(op.outputs())] = *name;
       continue;
     }
-    if (type == "SVDF" && has_state(op) && kept.insert(op.inputs()->Get(kStateOfSvdf)).second) {
-      const std::int32_t tensor = op.inputs()->Get(kStateOfSvdf);
+    if (type == "SVDF" && has_state(op) && kept.insert(op.inputs()->Get(kSvdfState)).second) {
+      const std::int32_t tensor = op.inputs()->Get(kSvdfState);
       found.push_back({"operator/" + std::to_string(tensor), tensor_at(tensor).name, tensor, true});
     }
     const auto name = names.find(first_of(op.inputs()));
@@ -60,8 +58,8 @@ std::vector<SubgraphWalker::State> SubgraphWalker::states() const {
 }
 
 bool SubgraphWalker::has_state(const file::Operator& svdf) const {
-  if (svdf.inputs() == nullptr || svdf.inputs()->size() <= kStateOfSvdf) return false;
-  const std::int32_t tensor = svdf.inputs()->Get(kStateOfSvdf);
+  if (svdf.inputs() == nullptr || svdf.inputs()->size() <= kSvdfState) return false;
+  const std::int32_t tensor = svdf.inputs()->Get(kSvdfState);
   return tensor >= 0 && tensor_at(tensor).is_variable;
 }
 
