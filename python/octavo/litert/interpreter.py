@@ -165,9 +165,12 @@ class Interpreter:
     def _ran(self, inputs: list[np.ndarray]) -> dict[int, np.ndarray]:
         """Outputs by tensor; the file's own come before the states'."""
         results = list(self._model.run([*inputs, *self._states]).values())
+        self._keep_states(results)
+        return dict(zip(self._graph.outputs, results))
+
+    def _keep_states(self, results: Sequence[np.ndarray]) -> None:
         for state, result in zip(self._states, results[len(self._graph.outputs) :]):
             state[...] = result
-        return dict(zip(self._graph.outputs, results))
 
     def allocate_tensors(self) -> None:
         """Makes the arrays of inputs and outputs, and a model for the sizes that were asked for. Inputs keep their
@@ -184,14 +187,12 @@ class Interpreter:
         bound = self._model.bind([*inputs, *self._states])
         outputs = list(bound.outputs.values())
         self._arrays = dict(zip(self._graph.outputs, outputs)) | dict(zip(self._graph.inputs, inputs))
-        after = outputs[len(self._graph.outputs) :]
 
         def invoke() -> None:
             bound.run()
-            for state, result in zip(self._states, after):
-                state[...] = result
+            self._keep_states(outputs)
 
-        self._invoke = invoke if after else bound.run
+        self._invoke = invoke if self._states else bound.run
 
     def _kept(self, index: int) -> np.ndarray:
         array = self._arrays.get(index)
@@ -303,8 +304,8 @@ class Interpreter:
         return len(self._file.subgraphs)
 
     def reset_all_variables(self) -> None:
-        """Nothing: states of operators are zeros at the beginning of every run, and VAR_HANDLE's variables stay as they are,
-        as in LiteRT."""
+        """Nothing. VAR_HANDLE's variables stay as they are, as in LiteRT; so does what SVDF keeps, which LiteRT makes zeros
+        again. States of LSTMs and RNNs are zeros at the beginning of every run anyway."""
 
     def get_signature_list(self) -> dict[str, dict[str, list[str]]]:
         """Names of inputs and outputs by signature."""
