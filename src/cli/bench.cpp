@@ -13,6 +13,7 @@
 #include "base/machine.h"
 #include "cli/bench_contexts.h"
 #include "cli/common.h"
+#include "cli/describe.h"
 #include "cli/inputs.h"
 #include "cli/options.h"
 
@@ -134,11 +135,10 @@ void print_machine(const std::vector<BenchRun>& runs) {
 void print_table(const std::vector<BenchRun>& runs) {
   Table table(
       {"", "shape", "#batch", "#min", "#median", "#p90", "#p99", "#samples/s", "#load", "#first", "#memory", "#peak"});
-  const auto ms = [](double value) { return fmt::format("{:.2f} ms", value); };
   for (const BenchRun& run : runs) {
     table.add_row({fmt::format("{} {}", run.variant.model, run.precision_name()), shape_text(run),
-                   std::to_string(run.batch), ms(run.latency_ms(0.0)), ms(run.latency_ms(0.5)), ms(run.latency_ms(0.9)),
-                   ms(run.latency_ms(0.99)), fmt::format("{:.1f}", run.throughput()),
+                   std::to_string(run.batch), ms_text(run.latency_ms(0.0)), ms_text(run.latency_ms(0.5)),
+                   ms_text(run.latency_ms(0.9)), ms_text(run.latency_ms(0.99)), fmt::format("{:.1f}", run.throughput()),
                    fmt::format("{:.1f} ms", run.load_ms), fmt::format("{:.1f} ms", run.first_run_ms),
                    fmt::format("{:.0f} MB", run.peak_rss_mb),
                    run.share_of_peak ? fmt::format("{:.0f} %", *run.share_of_peak * 100.0) : "-"});

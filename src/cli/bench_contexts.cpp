@@ -8,6 +8,7 @@
 
 #include "analyze/table.h"
 #include "base/machine.h"
+#include "cli/describe.h"
 
 namespace octavo::cli {
 namespace {
@@ -92,14 +93,14 @@ Result<std::vector<std::optional<Contexts>>> contexts_of(const ContextsArguments
 void print_contexts(std::span<const BenchRun> runs) {
   Table table({"", "shape", "#contexts", "#threads", "#batch", "#min", "#median", "#p90", "#p99", "#medians by context",
                "#inferences/s", "#samples/s", "#context", "#all contexts", "#model", "#process"});
-  const auto ms = [](double value) { return fmt::format("{:.2f} ms", value); };
   for (const BenchRun& run : runs) {
     const auto [lowest, highest] = run.lowest_highest_median();
     const bool is_one = run.variant.contexts->count == 1;
     table.add_row({fmt::format("{} {}", run.variant.model, run.precision_name()), shape_text(run),
                    std::to_string(run.variant.contexts->count), std::to_string(run.variant.contexts->threads),
-                   std::to_string(run.batch), ms(run.latency_ms(0.0)), ms(run.latency_ms(0.5)), ms(run.latency_ms(0.9)),
-                   ms(run.latency_ms(0.99)), is_one ? "" : fmt::format("{:.2f} to {:.2f} ms", lowest, highest),
+                   std::to_string(run.batch), ms_text(run.latency_ms(0.0)), ms_text(run.latency_ms(0.5)),
+                   ms_text(run.latency_ms(0.9)), ms_text(run.latency_ms(0.99)),
+                   is_one ? "" : fmt::format("{} to {}", ms_text(lowest), ms_text(highest)),
                    fmt::format("{:.1f}", run.runs_per_second()), fmt::format("{:.1f}", run.throughput()),
                    megabytes(run.context_bytes), megabytes(run.context_bytes * run.times.runs_ns.size()),
                    megabytes(run.model_bytes), fmt::format("{:.0f} MB", run.peak_rss_mb)});

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace octavo::cli {
@@ -12,6 +14,11 @@ std::string summary_of(const v1::ModelInfo& info) {
   return fmt::format("{}  {}, {} nodes, for {} ({}), {:.1f} MB of constants", info.source, info.dialect,
                      info.source_nodes, info.machine, info.instructions,
                      static_cast<double>(info.constant_bytes) * 1e-6);
+}
+
+std::string ms_text(double ms) {
+  const int digits = ms > 0.0 ? std::clamp(2 - static_cast<int>(std::floor(std::log10(ms))), 2, 6) : 2;
+  return fmt::format("{:.{}f} ms", ms, digits);
 }
 
 std::string describe_tensor(const v1::TensorInfo& tensor) {

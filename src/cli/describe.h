@@ -11,6 +11,8 @@ namespace octavo::cli {
 
 // "resnet18.onnx  ONNX QDQ s8, 140 nodes, for Intel Xeon ... (avx2 avx512vnni)"
 std::string summary_of(const v1::ModelInfo& info);
+// Milliseconds, with three digits that count and no less than two behind the point: "12.34 ms", "0.00812 ms".
+std::string ms_text(double ms);
 // "f32[1x3x224x224]", "u8[1x3x224x224], scale 0.0186, zero point 114"
 std::string describe_tensor(const v1::TensorInfo& tensor);
 // Several lines: what a model leaves open; none where nothing is.

@@ -11,6 +11,7 @@
 #include "analyze/evaluate_accuracy.h"
 #include "analyze/table.h"
 #include "cli/common.h"
+#include "cli/describe.h"
 #include "cli/inputs.h"
 #include "cli/options.h"
 
@@ -89,7 +90,7 @@ void print(const std::vector<Entrant>& entrants, const std::vector<Accuracy>& ac
     const Accuracy& a = accuracies[i];
     table.add_row({entrants[i].name, name_of(entrants[i].session.plan().precision), std::to_string(a.samples),
                    std::to_string(a.top1), share_text(a.top1, a.samples), std::to_string(a.top5),
-                   fmt::format("{:.2f} %", percent(a.top5, a.samples)), fmt::format("{:.2f} ms", a.mean_ms),
+                   fmt::format("{:.2f} %", percent(a.top5, a.samples)), ms_text(a.mean_ms),
                    a.likeness ? share_text(a.likeness->agreeing, a.samples) : std::string(),
                    a.likeness ? fmt::format("{:.1f} dB", a.likeness->sqnr_db) : std::string(),
                    a.label_offset == 1 ? "(background class first)" : ""});

@@ -89,6 +89,12 @@ std::vector<BrokenCase> broken_flow() {
                    branch({"Nonsense", {"x"}, {"b"}, {}, "", "what"}));
           },
           {"Nonsense", "'what'"}, kUnsupported),
+      flow_case("AnInputThatCannotBeReadWithAnOpenSize",
+                [](ModelBuilder& model) {
+                  model.input("u", DType::f32, {std::int64_t{1} << 40, -2, 2}).input("v", DType::f32, {-1, 2});
+                  add_if(model, "c", {"y"}, branch({"Neg", {"v"}, {"a"}}), branch({"Neg", {"u"}, {"b"}}));
+                },
+                {"input 'u'", "1099511627776xN2x2", "2^33 elements"}),
       flow_case("NestedTooDeeply", [](ModelBuilder& model) { nest(model, "y", 40); }, {"m.onnx"}),
       flow_case("LoopThatChangesAType",
                 [](ModelBuilder& model) {
