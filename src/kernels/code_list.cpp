@@ -74,6 +74,7 @@ std::vector<const KernelCode*> join_families() {
   add(recurrence_codes());
   add(reduce_codes());
   add(byte_product_codes());
+  add(byte_softmax_codes());
   add(reference_codes());
   add(resize_codes());
   add(resize_linear_codes());

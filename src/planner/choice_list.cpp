@@ -79,6 +79,7 @@ std::vector<const KernelChoice*> join_families() {
   add(recurrence_choices());
   add(reduce_choices());
   add(byte_product_choices());
+  add(byte_softmax_choices());
   add(reference_choices());
   add(resize_choices());
   add(resize_linear_choices());

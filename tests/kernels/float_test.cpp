@@ -305,7 +305,7 @@ TEST(FloatKernels, Argmax) {
   EXPECT_TRUE(kernels_missing(ran, "argmax").empty());
 }
 
-TEST(FloatKernels, ArgmaxAndQuantizedSoftmax) {
+TEST(FloatKernels, ArgmaxOfEachAxis) {
   std::mt19937 random(11);
   for (std::int64_t axis : {0, 1, 2}) {
     for (bool keep_dims : {true, false}) {
@@ -313,12 +313,23 @@ TEST(FloatKernels, ArgmaxAndQuantizedSoftmax) {
       check(kArgmax, ArgmaxAttrs{ArgKind::min, axis - 3, keep_dims, false}, {random_tensor(random, kF32, {9, 7, 33})});
     }
   }
+}
+
+TEST(FloatKernels, QuantizedSoftmax) {
+  std::mt19937 random(10);
   Tensor exponentials(kF32, {256});
   for (int i = 0; i < 256; ++i) exponentials.as<float>()[i] = std::exp(static_cast<float>(i - 255) * 0.05f);
-  for (DType x : {DType::u8, DType::s8}) {
-    QuantizedSoftmaxAttrs attrs{.to = x, .y_scale = 1.0f / 256.0f, .zero_point = x == DType::u8 ? 0 : -128};
-    check(kQuantizedSoftmax, attrs, {random_tensor(random, x, {5, 4, 40}), exponentials});
+  std::set<std::string> ran;
+  for (const DType x : {DType::u8, DType::s8}) {
+    for (const Profile profile : {Profile::onnx, Profile::tflite_xnnpack}) {
+      for (const float y_scale : {1.0f / 256.0f, 0.0123f, 1e-6f}) {
+        const QuantizedSoftmaxAttrs attrs{x, profile, y_scale, x == DType::u8 ? 3 : -128};
+        for (const Shape& shape : {Shape{5, 4, 40}, Shape{1}, Shape{7, 3}, Shape{2, 1001}, Shape{0, 5}})
+          ran.merge(check(kQuantizedSoftmax, attrs, {random_tensor(random, x, shape), exponentials}));
+      }
+    }
   }
+  EXPECT_TRUE(kernels_missing(ran, "lines_softmax_q8").empty());
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ constexpr AttentionFunctions kAttentionAvx2{}, kAttentionAvx512{};
 constexpr ByteProductFunctions kByteProductAvxVnni{.rows = 4}, kByteProductEvexVnni{.rows = 4},
     kByteProductAvx512Vnni{.rows = 8};
 constexpr DepthwiseFunctions kDepthwiseAvx2{}, kDepthwiseAvx512{};
-constexpr VnniFunctions kVnniDepthwise[3]{};
+constexpr VnniSet kStripsAvx512Vnni{};
 constexpr EltwiseFunctions kEltwiseAvx2{}, kEltwiseAvx512{};
 constexpr SumFunctions kSumsAvx2{.chain_lanes = 8, .chain_rows = 6}, kSumsAvx512{.chain_lanes = 16, .chain_rows = 12};
 constexpr HeadFunctions kHeadAvx2{.lanes = 8, .per_lane = 2, .rows = 4},

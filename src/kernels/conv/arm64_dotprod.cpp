@@ -14,48 +14,57 @@ struct DotTile {
 
   static void run(const TileArgs* args) {
     DotTile tile;
-    for (auto& pixel : tile.acc) {
-      for (int32x4_t& sum : pixel) sum = vdupq_n_s32(0);
-    }
+    const std::int32_t* const start = start_of(*args);
+    unrolled<kVectors>([&](auto v) __attribute__((always_inline)) {
+      const int32x4_t first = vld1q_s32(start + 4 * v);
+      unrolled<kPixels>([&](auto p) __attribute__((always_inline)) { tile.acc[p][v] = first; });
+    });
     multiply_runs(*args, tile);
     std::int32_t sums[kPixels][kVectors][4];
-    for (int p = 0; p < kPixels; ++p) {
-      for (int v = 0; v < kVectors; ++v) vst1q_s32(sums[p][v], tile.acc[p][v]);
-    }
+    unrolled<kPixels>([&](auto p) __attribute__((always_inline)) {
+      unrolled<kVectors>([&](auto v) __attribute__((always_inline)) { vst1q_s32(sums[p][v], tile.acc[p][v]); });
+    });
     finish_tile(*args, sums[0][0]);
   }
 
   inline __attribute__((always_inline)) void add_run(const std::uint8_t* x, std::int64_t pixel_bytes,
                                                      std::int32_t dwords) {
     const std::uint8_t* pixel[kPixels];
-    for (int p = 0; p < kPixels; ++p) pixel[p] = x + p * pixel_bytes;
+    unrolled<kPixels>([&](auto p) __attribute__((always_inline)) { pixel[p] = x + p * pixel_bytes; });
     const uint8x16_t flips = vdupq_n_u8(0x80);
     for (std::int32_t four = dwords / 4; four > 0; --four) {
       int8x16_t bytes[kPixels];
-      for (int p = 0; p < kPixels; ++p, pixel[p - 1] += 16)
+      unrolled<kPixels>([&](auto p) __attribute__((always_inline)) {
         bytes[p] = vreinterpretq_s8_u8(veorq_u8(vld1q_u8(pixel[p]), flips));
-      add_dword<0>(bytes);
-      add_dword<1>(bytes);
-      add_dword<2>(bytes);
-      add_dword<3>(bytes);
+        pixel[p] += 16;
+      });
+      unrolled<4>([&](auto dword) __attribute__((always_inline)) { add_dword<dword>(bytes); });
     }
-    for (std::int32_t one = dwords % 4; one > 0; --one) {
-      int8x16_t bytes[kPixels];
-      for (int p = 0; p < kPixels; ++p, pixel[p - 1] += 4) {
-        const auto dword = vld1q_lane_u32(reinterpret_cast<const std::uint32_t*>(pixel[p]), vdupq_n_u32(0), 0);
-        bytes[p] = vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_u32(dword), flips));
-      }
-      add_dword<0>(bytes);
-    }
+    if (dwords % 4 == 0) return;
+    int8x16_t bytes[kPixels];
+    unrolled<kPixels>([&](auto p) __attribute__((always_inline)) {
+      const uint8x8_t two = veor_u8(vld1_u8(pixel[p]), vget_low_u8(flips));
+      bytes[p] = vreinterpretq_s8_u8(vcombine_u8(two, vdup_n_u8(0)));
+    });
+    unrolled<2>([&](auto dword) __attribute__((always_inline)) { add_dword<dword>(bytes); });
   }
 
  private:
+  // Two vectors of w at a time: one instruction loads them.
   template <int kDword>
   inline __attribute__((always_inline)) void add_dword(const int8x16_t (&bytes)[kPixels]) {
-    for (int v = 0; v < kVectors; ++v, w += 16) {
-      const int8x16_t weights = vld1q_s8(w);
-      for (int p = 0; p < kPixels; ++p) acc[p][v] = vdotq_laneq_s32(acc[p][v], weights, bytes[p], kDword);
-    }
+    constexpr int kTogether = kVectors % 2 == 0 ? 2 : 1;
+    unrolled<kVectors / kTogether>([&](auto pair) __attribute__((always_inline)) {
+      int8x16_t weights[kTogether];
+      unrolled<kTogether>([&](auto k) __attribute__((always_inline)) { weights[k] = vld1q_s8(w + 16 * k); });
+      w += 16 * kTogether;
+      unrolled<kTogether>([&](auto k) __attribute__((always_inline)) {
+        unrolled<kPixels>([&](auto p) __attribute__((always_inline)) {
+          int32x4_t& sum = acc[p][kTogether * pair + k];
+          sum = vdotq_laneq_s32(sum, weights[k], bytes[p], kDword);
+        });
+      });
+    });
   }
 };
 

@@ -7,7 +7,7 @@ namespace {
 
 // acc[i][j] (2 x 2) += x (8 bytes of pixels 2i and 2i + 1) * w (8 bytes of channels 2j and 2j + 1).
 // w [8 bytes of K][pair of channels][2][8]. Of an odd number of pixels the last one is there twice.
-//   registers: 2 * 8 sums, 4 of x, w as it comes. Three pairs of pixels are slower: GCC copies sums then.
+//   registers: 3 * 8 sums, 6 of x, w as it comes
 template <int kPixels, int kVectors>
 struct MmlaTile {
   static constexpr int kPixelPairs = (kPixels + 1) / 2, kPairs = 2 * kVectors;
@@ -16,41 +16,47 @@ struct MmlaTile {
 
   static void run(const TileArgs* args) {
     MmlaTile tile;
-    for (auto& pixels : tile.acc) {
-      for (int32x4_t& sum : pixels) sum = vdupq_n_s32(0);
-    }
+    unrolled<kPixelPairs>([&](auto i) __attribute__((always_inline)) {
+      unrolled<kPairs>([&](auto j) __attribute__((always_inline)) { tile.acc[i][j] = vdupq_n_s32(0); });
+    });
     multiply_runs(*args, tile);
     std::int32_t sums[2 * kPixelPairs][kVectors][4];
-    for (int i = 0; i < kPixelPairs; ++i) {
-      for (int v = 0; v < kVectors; ++v) {
+    const std::int32_t* const start = start_of(*args);
+    unrolled<kVectors>([&](auto v) __attribute__((always_inline)) {
+      const int32x4_t first = vld1q_s32(start + 4 * v);
+      unrolled<kPixelPairs>([&](auto i) __attribute__((always_inline)) {
         const int64x2_t left = vreinterpretq_s64_s32(tile.acc[i][2 * v]),
                         right = vreinterpretq_s64_s32(tile.acc[i][2 * v + 1]);
-        vst1q_s32(sums[2 * i][v], vreinterpretq_s32_s64(vzip1q_s64(left, right)));
-        vst1q_s32(sums[2 * i + 1][v], vreinterpretq_s32_s64(vzip2q_s64(left, right)));
-      }
-    }
+        vst1q_s32(sums[2 * i][v], vaddq_s32(vreinterpretq_s32_s64(vzip1q_s64(left, right)), first));
+        vst1q_s32(sums[2 * i + 1][v], vaddq_s32(vreinterpretq_s32_s64(vzip2q_s64(left, right)), first));
+      });
+    });
     finish_tile(*args, sums[0][0]);
   }
 
   inline __attribute__((always_inline)) void add_run(const std::uint8_t* x, std::int64_t pixel_bytes,
                                                      std::int32_t dwords) {
     const std::uint8_t* pixel[2 * kPixelPairs];
-    for (int p = 0; p < 2 * kPixelPairs; ++p) pixel[p] = x + (p < kPixels ? p : kPixels - 1) * pixel_bytes;
+    unrolled<2 * kPixelPairs>([&](auto p) __attribute__((always_inline)) {
+      pixel[p] = x + (p < kPixels ? p : kPixels - 1) * pixel_bytes;
+    });
     for (std::int32_t sixteen = dwords / 4; sixteen > 0; --sixteen) {
       uint8x16_t low[kPixelPairs], high[kPixelPairs];
-      for (int i = 0; i < kPixelPairs; ++i) {
+      unrolled<kPixelPairs>([&](auto i) __attribute__((always_inline)) {
         const uint64x2_t even = vreinterpretq_u64_u8(vld1q_u8(pixel[2 * i])),
                          odd = vreinterpretq_u64_u8(vld1q_u8(pixel[2 * i + 1]));
         low[i] = vreinterpretq_u8_u64(vzip1q_u64(even, odd));
         high[i] = vreinterpretq_u8_u64(vzip2q_u64(even, odd));
         pixel[2 * i] += 16, pixel[2 * i + 1] += 16;
-      }
+      });
       add_eight(low);
       add_eight(high);
     }
     if (dwords % 4 == 0) return;
     uint8x16_t bytes[kPixelPairs];
-    for (int i = 0; i < kPixelPairs; ++i) bytes[i] = two_pixels(pixel[2 * i], pixel[2 * i + 1]);
+    unrolled<kPixelPairs>([&](auto i) __attribute__((always_inline)) {
+      bytes[i] = two_pixels(pixel[2 * i], pixel[2 * i + 1]);
+    });
     add_eight(bytes);
   }
 
@@ -60,11 +66,18 @@ struct MmlaTile {
     const auto first = vcombine_u64(vld1_u64(reinterpret_cast<const std::uint64_t*>(even)), vdup_n_u64(0));
     return vreinterpretq_u8_u64(vld1q_lane_u64(reinterpret_cast<const std::uint64_t*>(odd), first, 1));
   }
+  // Two pairs of channels at a time: one instruction loads their weights.
   inline __attribute__((always_inline)) void add_eight(const uint8x16_t (&bytes)[kPixelPairs]) {
-    for (int j = 0; j < kPairs; ++j, w += 16) {
-      const int8x16_t weights = vld1q_s8(w);
-      for (int i = 0; i < kPixelPairs; ++i) acc[i][j] = vusmmlaq_s32(acc[i][j], bytes[i], weights);
-    }
+    unrolled<kPairs / 2>([&](auto two) __attribute__((always_inline)) {
+      const int8x16_t weights[2] = {vld1q_s8(w), vld1q_s8(w + 16)};
+      w += 32;
+      unrolled<2>([&](auto k) __attribute__((always_inline)) {
+        unrolled<kPixelPairs>([&](auto i) __attribute__((always_inline)) {
+          int32x4_t& sum = acc[i][2 * two + k];
+          sum = vusmmlaq_s32(sum, bytes[i], weights[k]);
+        });
+      });
+    });
   }
 };
 

@@ -21,41 +21,52 @@ struct BytesTile {
 
   static void run(const TileArgs* args) {
     BytesTile tile;
-    for (auto& pixel : tile.acc) {
-      for (int32x4_t& sum : pixel) sum = vdupq_n_s32(0);
-    }
+    unrolled<kPixels>([&](auto p) __attribute__((always_inline)) {
+      unrolled<kChannels>([&](auto c) __attribute__((always_inline)) { tile.acc[p][c] = vdupq_n_s32(0); });
+    });
     multiply_runs(*args, tile);
     std::int32_t sums[kPixels][kVectors][4];
-    for (int p = 0; p < kPixels; ++p) {
-      for (int v = 0; v < kVectors; ++v) {
+    const std::int32_t* const start = start_of(*args);
+    unrolled<kVectors>([&](auto v) __attribute__((always_inline)) {
+      const int32x4_t first = vld1q_s32(start + 4 * v);
+      unrolled<kPixels>([&](auto p) __attribute__((always_inline)) {
         const int32x4_t* const parts = tile.acc[p] + 4 * v;
-        vst1q_s32(sums[p][v], vpaddq_s32(vpaddq_s32(parts[0], parts[1]), vpaddq_s32(parts[2], parts[3])));
-      }
-    }
+        const int32x4_t sum = vpaddq_s32(vpaddq_s32(parts[0], parts[1]), vpaddq_s32(parts[2], parts[3]));
+        vst1q_s32(sums[p][v], vaddq_s32(sum, first));
+      });
+    });
     finish_tile(*args, sums[0][0]);
   }
 
   inline __attribute__((always_inline)) void add_run(const std::uint8_t* x, std::int64_t pixel_bytes,
                                                      std::int32_t dwords) {
     const std::uint8_t* pixel[kPixels];
-    for (int p = 0; p < kPixels; ++p) pixel[p] = x + p * pixel_bytes;
+    unrolled<kPixels>([&](auto p) __attribute__((always_inline)) { pixel[p] = x + p * pixel_bytes; });
     const uint8x16_t flips = vdupq_n_u8(0x80);
     for (std::int32_t four = dwords / 4; four > 0; --four) {
       int8x16_t bytes[kPixels];
-      for (int p = 0; p < kPixels; ++p, pixel[p - 1] += 16)
+      unrolled<kPixels>([&](auto p) __attribute__((always_inline)) {
         bytes[p] = vreinterpretq_s8_u8(veorq_u8(vld1q_u8(pixel[p]), flips));
-      for (int c = 0; c < kChannels; ++c, w += 16) {
+        pixel[p] += 16;
+      });
+      unrolled<kChannels>([&](auto c) __attribute__((always_inline)) {
         const int8x16_t weights = vld1q_s8(w);
-        for (int p = 0; p < kPixels; ++p) add_sixteen(acc[p][c], bytes[p], weights);
-      }
+        w += 16;
+        unrolled<kPixels>([&](auto p) __attribute__((always_inline)) { add_sixteen(acc[p][c], bytes[p], weights); });
+      });
     }
     if (dwords % 4 == 0) return;
     int8x8_t bytes[kPixels];
-    for (int p = 0; p < kPixels; ++p) bytes[p] = vreinterpret_s8_u8(veor_u8(vld1_u8(pixel[p]), vget_low_u8(flips)));
-    for (int c = 0; c < kChannels; ++c, w += 8) {
+    unrolled<kPixels>([&](auto p) __attribute__((always_inline)) {
+      bytes[p] = vreinterpret_s8_u8(veor_u8(vld1_u8(pixel[p]), vget_low_u8(flips)));
+    });
+    unrolled<kChannels>([&](auto c) __attribute__((always_inline)) {
       const int8x8_t weights = vld1_s8(w);
-      for (int p = 0; p < kPixels; ++p) acc[p][c] = vpadalq_s16(acc[p][c], vmull_s8(bytes[p], weights));
-    }
+      w += 8;
+      unrolled<kPixels>([&](auto p) __attribute__((always_inline)) {
+        acc[p][c] = vpadalq_s16(acc[p][c], vmull_s8(bytes[p], weights));
+      });
+    });
   }
 
  private:

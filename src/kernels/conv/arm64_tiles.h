@@ -4,6 +4,7 @@
 #define OCTAVO_KERNELS_CONV_ARM64_TILES_H_
 
 #include "kernels/conv/tile.h"
+#include "kernels/simd/unrolled.h"
 
 namespace octavo {
 
@@ -19,15 +20,21 @@ extern const CompiledTiles kTilesI8mm;
 
 namespace {
 
-// Walks over K as TileArgs has it: a.of_run(x, dwords) for each run, x the first pixel's.
+// Walks over K as TileArgs has it: sums.add_run(x, pixel_bytes, dwords) for each run, x the first pixel's. There is at
+// least one: a loop that may not begin has the sums stored before it.
 template <class Sums>
 inline __attribute__((always_inline)) void multiply_runs(const TileArgs& args, Sums& sums) {
   const TileConfig& c = *args.config;
   sums.w = reinterpret_cast<const std::int8_t*>(args.weights);
-  for (std::int64_t row = 0; row < args.row_count; ++row) {
+  std::int64_t row = 0;
+  do {
     const std::uint8_t* x = args.rows[row] + args.x_offset;
-    for (std::int32_t tap = 0; tap < c.taps; ++tap, x += c.tap_bytes) sums.add_run(x, c.pixel_bytes, c.run_dwords);
-  }
+    std::int32_t tap = 0;
+    do {
+      sums.add_run(x, c.pixel_bytes, c.run_dwords);
+      x += c.tap_bytes;
+    } while (++tap < c.taps);
+  } while (++row < args.row_count);
 }
 
 // Tile<pixels, vectors>::run of all that have so many sums.

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "kernels/call.h"
+#include "kernels/table/lookup.h"
 
 namespace octavo {
 namespace {
@@ -27,6 +28,11 @@ bool cannot_overflow(const EpilogueParts& parts, std::span<const float> multipli
   return std::all_of(multipliers.begin(), multipliers.end(), [](float m) { return std::fabs(m) <= 0.5f; });
 }
 
+// Then no result is NaN: conversions of aarch64 saturate, and clamps may wait until results are bytes.
+bool are_finite(std::span<const float> multipliers) {
+  return std::all_of(multipliers.begin(), multipliers.end(), [](float m) { return std::isfinite(m); });
+}
+
 // The same of a sum of two values below 2^17.
 bool cannot_overflow(const AddReal& add) {
   return std::fabs(add.a_ratio) <= 1e3f && std::fabs(add.b_ratio) <= 1e3f && std::fabs(add.fixed) <= 1e9f;
@@ -38,7 +44,9 @@ std::int32_t zero_point_after(const EpilogueParts& parts) {
   return parts.add_round != nullptr ? parts.add_round->after : parts.round->after;
 }
 
-TableStep table_step(const TileTarget& target) {
+TableStep table_step(const TileTarget& target, const std::uint8_t* table) {
+  if (table == nullptr) return TableStep::none;
+  if (target.is_compiled() && flips_sign(table)) return TableStep::flips;
   if (target.step != MacStep::vnni512) return TableStep::scalar;
   return host_machine().isa.has(Isa::avx512vbmi) ? TableStep::bytes : TableStep::words;
 }
@@ -107,6 +115,8 @@ std::unique_ptr<TileConstants> epilogue_constants(const EpilogueParts& parts, in
   if (parts.clamp != nullptr) fill(c.lowest, parts.clamp->lowest), fill(c.highest, parts.clamp->highest);
   if (parts.round != nullptr) {
     fill(c.lowest, parts.round->lowest_real()), fill(c.highest, parts.round->highest_real());
+    c.lowest_byte = static_cast<std::uint8_t>(parts.round->lowest);
+    c.highest_byte = static_cast<std::uint8_t>(parts.round->highest);
     // An addition after rounding takes its operands without their shifts and adds its own at the end.
     fill(c.zero_point, parts.round->after - (parts.add_real != nullptr ? parts.add_real->value_shift : 0));
   }
@@ -144,7 +154,7 @@ TileConfig epilogue_config(const StepSpec& spec, const EpilogueParts& parts, con
                     .adds_zero_point = zero_point_after(parts) != 0,
                     .rest_offset = parts.rest >= 0 ? static_cast<std::int32_t>(packed.multipliers.size_bytes() / 2) : 0,
                     .add_right_shift = parts.add_integer != nullptr ? parts.add_integer->form.right_shift : 0,
-                    .table = packed.table != nullptr ? table_step(target) : TableStep::none};
+                    .table = table_step(target, packed.table)};
   if (parts.round != nullptr) {
     const IntegerRange range = range_of(parts.to);
     const bool packs = parts.add_real == nullptr && parts.add_integer == nullptr,
@@ -153,6 +163,8 @@ TileConfig epilogue_config(const StepSpec& spec, const EpilogueParts& parts, con
     const bool saturates_low = saturates || (packs && (is_8bit(parts.to) || zero_point_after(parts) == 0));
     config.clamps_low = !saturates_low || parts.round->lowest != range.lowest;
     config.clamps_high = !saturates || parts.round->highest != range.highest;
+    if (target.is_compiled() && packs && is_8bit(parts.to) && are_finite(packed.multipliers))
+      config.clamps_low = config.clamps_high = false;
   }
   if (parts.add_real != nullptr) {
     const IntegerRange range = range_of(parts.to);

@@ -60,7 +60,7 @@ struct TileTarget {
   // Of x, that one multiply takes from each pixel.
   int max_step_dwords() const { return step == MacStep::amx ? 16 : 1; }
   // All of whose steps are as long: what K lacks, weights of 0 fill up.
-  int least_step_dwords() const { return is_compiled() && step != MacStep::neon_dot ? 2 : 1; }
+  int least_step_dwords() const { return is_compiled() ? 2 : 1; }
   // Not of amx: amx_schedule.h.
   int max_pixels(int vectors) const {
     return is_compiled() ? std::min(kMostCompiledPixels, max_accumulators / vectors) : max_accumulators / vectors;
@@ -98,7 +98,7 @@ inline constexpr TileTarget kTileAvx2Bytes{MacStep::avx2_bytes, 8, 2, 12};
 inline constexpr TileTarget kTileNeonBytes{MacStep::neon_bytes, 4, 1, 5};
 inline constexpr TileTarget kTileNeonPairs{MacStep::neon_pairs, 4, 1, 5};
 inline constexpr TileTarget kTileDotprod{MacStep::neon_dot, 4, 4, 24};
-inline constexpr TileTarget kTileI8mm{MacStep::neon_mmla, 4, 4, 16};
+inline constexpr TileTarget kTileI8mm{MacStep::neon_mmla, 4, 4, 24};
 inline constexpr TileTarget kPairs512{MacStep::pairs512, 16, 4, 28};
 inline constexpr TileTarget kPairs256{MacStep::pairs256, 8, 2, 12};
 inline constexpr TileTarget kPairs256Evex{MacStep::pairs256_evex, 8, 2, 12};
@@ -111,7 +111,8 @@ enum class TileKind : std::uint8_t {
   sums,         // memory and the bias: no loop over K, for `repeats` tiles one after another in sums, residual and y
 };
 
-enum class TableStep : std::uint8_t { none, bytes /* vpermi2b */, words /* vpermi2w */, scalar };
+// flips: of aarch64, a table that changes the highest bit, as from u8 to s8.
+enum class TableStep : std::uint8_t { none, bytes /* vpermi2b */, words /* vpermi2w */, scalar, flips };
 
 // Of hybrid_conv: whether all pixels of a tile have one scale and zero point of x, known only in the run, or each its
 // own.
@@ -176,6 +177,7 @@ struct alignas(64) TileConstants {
   std::uint16_t shift_words[32];        // 8
   std::int32_t lane_masks[32];          // 16 times -1, 16 times 0
   std::uint8_t table[256];
+  std::uint8_t lowest_byte, highest_byte;  // of the convolution's rounding, as stored
 };
 
 // zero_point * factor as a sum of two products of 16 bits: zero_point * kZeroPointPair holds the zero point (0 to 255)

@@ -32,8 +32,8 @@ extern const DepthwiseFunctions kDepthwiseAvx512;
 extern const DepthwiseFunctions kDepthwiseNeon;
 
 // A strip of interleaved input serves some output rows of one block of 64, 32 or 16 channels. Four input rows make a
-// group: the strip holds, per group and column, the four bytes of each channel side by side, so that one vpdpbusd takes
-// four taps. Columns lie by phase: those whose numbers have the same remainder by the stride.
+// group: the strip holds, per group and column, the four bytes of each channel side by side, so that one vpdpbusd or
+// sdot takes four taps. Columns lie by phase: those whose numbers have the same remainder by the stride.
 struct VnniStrip {
   const std::uint8_t* const* rows = nullptr;  // 4 * groups input rows at column `first_inside`; null: padding
   std::int64_t groups = 1;
@@ -44,7 +44,7 @@ struct VnniStrip {
   std::int64_t phase_columns = 0;  // of each, for the last ones perhaps one more than there are
   std::int64_t first_inside = 0, end_inside = 0;  // columns that lie in the image
   std::uint8_t padding = 0;                       // x's zero point as a byte
-  std::uint8_t flip = 0;                          // 0x80 where x is s8: xored into every byte, padding included
+  std::uint8_t flip = 0;                          // 0x80 or 0: xored into every byte, padding included
   std::uint8_t* strip = nullptr;                  // scratch: groups * 4 * quarter_columns() * block bytes
 
   std::int64_t quarter_columns() const { return phases * phase_columns; }
@@ -72,8 +72,8 @@ struct VnniRow {
 struct VnniFunctions {
   void (*interleave)(const VnniStrip& strip);
   void (*row)(const VnniRow& row);
-  // Both in one, without the strip's memory: of one group, windows of three neighbouring columns and stride 2. Null:
-  // there is none for this block.
+  // Both in one, without the strip's memory: of one group, windows of three neighbouring columns and a stride from
+  // VnniSet::least_direct_stride to 2. Null: there is none for this block.
   void (*direct)(const VnniStrip& strip, const VnniRow& row);
   // Bytes of positions that lie side by side to y.
   void (*spread)(const std::uint8_t* from, const VnniRow& row);
@@ -81,7 +81,14 @@ struct VnniFunctions {
 // For blocks of 64, 32 and 16 channels. A strip is readable kVnniBytesAhead beyond its end (values do not matter).
 inline constexpr int kVnniBlocks[] = {64, 32, 16};
 inline constexpr std::int64_t kVnniBytesAhead = 2 * 64;
-extern const VnniFunctions kVnniDepthwise[3];
+struct VnniSet {
+  VnniFunctions blocks[3];
+  int widest = 0;                                     // the first of the blocks that it has
+  int least_direct_stride = 2, most_direct_rows = 4;  // of windows
+  bool takes_signed = false;                          // x as s8, else as u8: bytes of the other type are flipped
+};
+extern const VnniSet kStripsAvx512Vnni;
+extern const VnniSet kStripsDotprod;
 
 // Channel within a block of accumulator `lane` of vector `quarter`: vpunpck works within 16 bytes.
 constexpr std::int64_t vnni_channel(std::int64_t quarter, std::int64_t lane) {

@@ -35,16 +35,18 @@ std::int64_t strip_bytes(const DepthwiseStrips& strips, std::int64_t columns) {
 
 bool may_be_direct(const DepthwiseStrips& strips, std::int64_t rows) {
   const DepthwiseShape& s = strips.shape;
-  return strips.has_wide_block && strips.groups == 1 && rows == 1 && s.stride_width == 2 && s.kernel_width == 3 &&
-         s.dilation_width == 1;
+  return strips.has_wide_block && strips.groups == 1 && rows == 1 && s.kernel_width == 3 &&
+         s.kernel_height <= strips.most_direct_rows && s.dilation_width == 1 &&
+         s.stride_width >= strips.least_direct_stride && s.stride_width <= 2;
 }
 
 DepthwiseSchedule depthwise_schedule(const DepthwiseStrips& strips) {
   const DepthwiseShape& s = strips.shape;
   const std::int64_t columns = kStripBytes / (strips.groups * 4 * 64) - (s.kernel_width - 1) * s.dilation_width;
+  const bool is_direct = may_be_direct(strips, 1) && (strips.most_rows == 1 || s.stride_width == 1);
   return {.columns = std::clamp<std::int64_t>(columns / s.stride_width / 4 * 4, 4, all_columns(strips)),
-          .rows = strips.most_rows,
-          .direct = may_be_direct(strips, strips.most_rows)};
+          .rows = is_direct ? 1 : strips.most_rows,
+          .direct = is_direct};
 }
 
 std::vector<DepthwiseSchedule> depthwise_schedules(const DepthwiseStrips& strips) {

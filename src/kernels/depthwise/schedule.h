@@ -32,15 +32,16 @@ struct DepthwiseStrips {
   std::int64_t groups = 1;     // of four rows of input, under a strip
   std::int64_t most_rows = 1;  // of output that a strip serves: those that weights are packed for
   std::int64_t units = 1;      // blocks of channels that threads may share
-  bool has_wide_block = true;  // of 64 channels
+  bool has_wide_block = true;  // as wide as there are: only these can do without a strip
+  int least_direct_stride = 2, most_direct_rows = 4;
 };
 
 // Bytes of a strip so wide, with what is read beyond it.
 std::int64_t strip_bytes(const DepthwiseStrips& strips, std::int64_t columns);
-// Windows of three neighbouring columns at stride 2, a row at a time: those that can do without a strip.
+// Windows of three neighbouring columns at stride 2 (or 1), a row at a time: those that can do without a strip.
 bool may_be_direct(const DepthwiseStrips& strips, std::int64_t rows);
 
-// As many rows as weights are packed for, strips that stay in L1.
+// Without a strip where that is possible; else as many rows as weights are packed for, strips that stay in L1.
 DepthwiseSchedule depthwise_schedule(const DepthwiseStrips& strips);
 // All that are worth looking at.
 std::vector<DepthwiseSchedule> depthwise_schedules(const DepthwiseStrips& strips);

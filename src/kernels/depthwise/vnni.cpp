@@ -1,6 +1,6 @@
-// Depthwise convolution in strips of interleaved rows (vpdpbusd), 16 channels or more. Results of 8 bits without a
-// residual leave the registers finished; others are finished from the accumulators, as the kernels that go position by
-// position do it. Part of kernels/.
+// Depthwise convolution in strips of interleaved rows (vpdpbusd, sdot), 16 channels or more. Results of 8 bits without
+// a residual leave the registers finished; others are finished from the accumulators, as the kernels that go position
+// by position do it. Part of kernels/.
 #include <array>
 #include <cstring>
 
@@ -32,17 +32,17 @@ struct BlockUnit {
   int count = 1;
 };
 
-std::vector<BlockUnit> units_of(std::int64_t channels) {
+std::vector<BlockUnit> units_of(std::int64_t channels, int widest) {
   std::vector<BlockUnit> units;
   std::int64_t done = 0;
   // A block costs nearly the same at every width, so a remainder of more than 16 takes one wide overlapping block.
-  while (channels - done >= 64) {
+  while (widest == 0 && channels - done >= 64) {
     units.push_back({{Block{done, 0}}, 1});
     done += 64;
   }
   while (done < channels) {
     const std::int64_t rest = channels - done;
-    int kind = rest > 32 && channels >= 64 ? 0 : (rest > 16 && channels >= 32 ? 1 : 2);
+    const int kind = std::max(widest, rest > 32 && channels >= 64 ? 0 : (rest > 16 && channels >= 32 ? 1 : 2));
     const std::int64_t size = kVnniBlocks[kind];
     const Block block{std::min(done, channels - size), kind};
     if (block.first < done) {
@@ -83,10 +83,10 @@ std::int64_t row_weight_bytes(const DepthwiseShape& s, const Grouping& grouping,
   return grouping.groups * s.kernel_width * 4 * block.size();
 }
 
-Placement place(const DepthwiseShape& s) {
+Placement place(const DepthwiseShape& s, const VnniSet& set) {
   const Grouping grouping = Grouping::of(s);
   Placement placement;
-  for (const BlockUnit& unit : units_of(s.channels)) {
+  for (const BlockUnit& unit : units_of(s.channels, set.widest)) {
     auto& placed = placement.units.emplace_back();
     for (int i = 0; i < unit.count; ++i) {
       const Block& block = unit.blocks[static_cast<std::size_t>(i)];
@@ -123,18 +123,22 @@ void pack_row(const DepthwiseShape& s, const Grouping& grouping, const Block& bl
   }
 }
 
-// x is read with its top bit flipped where it is s8, which adds 128 to it: taken back here.
-std::int32_t corrected_bias(const DepthwiseShape& s, const std::int8_t* w, std::int32_t bias, bool x_is_signed) {
-  if (!x_is_signed) return bias;
+// x is read with its top bit flipped where it is not of the type that is multiplied, which adds 128 to s8, or -128 to
+// u8: taken back here.
+std::int32_t corrected_bias(const DepthwiseShape& s, const std::int8_t* w, std::int32_t bias, bool x_is_signed,
+                            const VnniSet& set) {
+  if (x_is_signed == set.takes_signed) return bias;
   std::int32_t sum = 0;
   for (std::int64_t i = 0; i < s.kernel_height * s.kernel_width; ++i) sum += w[i];
-  return static_cast<std::int32_t>(static_cast<std::uint32_t>(bias) - static_cast<std::uint32_t>(128 * sum));
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(bias) -
+                                   static_cast<std::uint32_t>((x_is_signed ? 128 : -128) * sum));
 }
 
+template <const VnniSet& set>
 std::vector<Tensor> pack(const OpCall& call) {
   const DepthwiseShape s = DepthwiseShape::of(view_of(call));
   const Grouping grouping = Grouping::of(s);
-  const Placement placement = place(s);
+  const Placement placement = place(s, set);
   const auto* w = call.inputs[kConvW]->constant->as<std::int8_t>();
   const EpilogueParts parts = parts_of(*call.attrs);
   const Tensor multipliers = parts.constant(call, parts.multiplier), rests = parts.constant(call, parts.rest);
@@ -153,9 +157,10 @@ std::vector<Tensor> pack(const OpCall& call) {
       }
       for (std::int64_t i = 0; i < block.size(); ++i) {
         const std::int64_t channel = block.first + vnni_channel(i / (block.size() / 4), i % (block.size() / 4));
-        bias.as<std::int32_t>()[placed.channels + i] = corrected_bias(
-            s, w + channel * s.kernel_height * s.kernel_width,
-            call.inputs[kConvBias]->constant->as<std::int32_t>()[channel], call.inputs[kConvX]->dtype == DType::s8);
+        bias.as<std::int32_t>()[placed.channels + i] =
+            corrected_bias(s, w + channel * s.kernel_height * s.kernel_width,
+                           call.inputs[kConvBias]->constant->as<std::int32_t>()[channel],
+                           call.inputs[kConvX]->dtype == DType::s8, set);
         const std::int64_t finished = in_channel_order ? block.first + i : channel;
         if (has_multipliers) multiplier.as<float>()[placed.channels + i] = multipliers.as<float>()[finished];
         if (has_rests) rest.as<float>()[placed.channels + i] = rests.as<float>()[finished];
@@ -169,6 +174,8 @@ std::vector<Tensor> pack(const OpCall& call) {
 // ---- run ----
 
 struct Params {
+  const VnniSet* set;
+  const DepthwiseFunctions* finishing;  // of sums
   DepthwiseShape shape;
   Grouping grouping;
   DepthwiseSchedule schedule;
@@ -197,7 +204,7 @@ struct Tile {
 
 // Output rows of a tile by way of a strip, or each at once.
 bool is_direct(const Params& params, const Block& block) {
-  return params.schedule.direct && kVnniDepthwise[block.kind].direct != nullptr;
+  return params.schedule.direct && params.set->blocks[block.kind].direct != nullptr;
 }
 
 // Where the rows under a tile lie.
@@ -218,7 +225,7 @@ void find_rows(const Params& params, const Tile& tile, const std::uint8_t* x, Vn
 }
 
 void accumulate_row(const Params& params, const Block& block, const VnniStrip& strip, const VnniRow& row) {
-  const VnniFunctions& functions = kVnniDepthwise[block.kind];
+  const VnniFunctions& functions = params.set->blocks[block.kind];
   is_direct(params, block) ? functions.direct(strip, row) : functions.row(row);
 }
 
@@ -233,9 +240,9 @@ void run_row_by_sums(const Params& params, const Tile& tile, const VnniStrip& st
   epilogue.table = params.table;
   for (std::int64_t i = 0; i < row.count; ++i) {
     const std::int64_t element = first + i * params.shape.channels;
-    kDepthwiseAvx512.finish(epilogue, row.sums + i * block.size(), block.size(),
-                            residual == nullptr ? nullptr : reinterpret_cast<const std::uint8_t*>(residual) + element,
-                            buffers.outputs[0] + static_cast<std::size_t>(element) * params.y_element_bytes);
+    params.finishing->finish(epilogue, row.sums + i * block.size(), block.size(),
+                             residual == nullptr ? nullptr : reinterpret_cast<const std::uint8_t*>(residual) + element,
+                             buffers.outputs[0] + static_cast<std::size_t>(element) * params.y_element_bytes);
   }
 }
 
@@ -249,7 +256,7 @@ void run_tile(const Params& params, const Tile& tile, const StepBuffers& buffers
   const std::uint8_t* rows[64];
   find_rows(params, tile, reinterpret_cast<const std::uint8_t*>(buffers.inputs[kConvX]), strip, rows);
   strip.strip = scratch;
-  if (!is_direct(params, block)) kVnniDepthwise[block.kind].interleave(strip);
+  if (!is_direct(params, block)) params.set->blocks[block.kind].interleave(strip);
   VnniRow row = params.row;
   row.taps = params.taps.data();
   row.strip = scratch;
@@ -276,7 +283,7 @@ void run_tile(const Params& params, const Tile& tile, const StepBuffers& buffers
     params.lookup->bytes(params.table, staging, staging, row.count * block.size());
     row.y = y;
     row.y_stride = s.channels;
-    kVnniDepthwise[block.kind].spread(staging, row);
+    params.set->blocks[block.kind].spread(staging, row);
   }
 }
 
@@ -314,12 +321,19 @@ std::string refusal(const OpCall& call) {
   return reason.empty() ? refuse_variable_weights(call) : reason;
 }
 
-DepthwiseStrips strips_of(const DepthwiseShape& s, const Placement& placement) {
+DepthwiseStrips strips_of(const DepthwiseShape& s, const Placement& placement, const VnniSet& set) {
   const Grouping grouping = Grouping::of(s);
-  const bool has_wide_block = std::any_of(placement.units.begin(), placement.units.end(), [](const auto& unit) {
-    return std::any_of(unit.begin(), unit.end(), [](const PlacedBlock& placed) { return placed.block.kind == 0; });
+  const bool has_wide_block = std::any_of(placement.units.begin(), placement.units.end(), [&](const auto& unit) {
+    return std::any_of(unit.begin(), unit.end(),
+                       [&](const PlacedBlock& placed) { return placed.block.kind == set.widest; });
   });
-  return {s, grouping.groups, grouping.rows, static_cast<std::int64_t>(placement.units.size()), has_wide_block};
+  return {s,
+          grouping.groups,
+          grouping.rows,
+          static_cast<std::int64_t>(placement.units.size()),
+          has_wide_block,
+          set.least_direct_stride,
+          set.most_direct_rows};
 }
 
 std::vector<VnniTap> taps_of(const DepthwiseShape& s) {
@@ -329,11 +343,12 @@ std::vector<VnniTap> taps_of(const DepthwiseShape& s) {
   return taps;
 }
 
+template <const VnniSet& set, const DepthwiseFunctions& finishing, const LookupFunctions& (*lookup)()>
 Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
   const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
   const DepthwiseShape s = DepthwiseShape::of(call);
   const Grouping grouping = Grouping::of(s);
-  Placement placement = place(s);
+  Placement placement = place(s, set);
   const EpilogueParts parts = parts_of(*call.attrs);
   const bool has_table = parts.table >= 0, has_rest = parts.rest >= 0;
   const bool is_whole = is_packed_as(spec, kWeights, DType::s8, placement.weight_bytes) &&
@@ -342,7 +357,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
                         (!has_table || is_packed_as(spec, kTable, call.output().dtype, 256)) &&
                         (!has_rest || is_packed_as(spec, kRest, DType::f32, placement.channels));
   if (!is_whole || !is_read_in_run(spec, kConvX) || !parts.is_read_in_run(spec)) return not_as_packed(spec);
-  const DepthwiseStrips strips = strips_of(s, placement);
+  const DepthwiseStrips strips = strips_of(s, placement, set);
   const auto schedule =
       spec.schedule.empty() ? depthwise_schedule(strips) : decode_depthwise_schedule(spec.schedule, strips);
   if (!schedule) return refused_at_load(spec, "needs a schedule that is legal for the shape");
@@ -350,7 +365,9 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
   const std::int64_t items = s.batch * row_groups * static_cast<std::int64_t>(placement.units.size());
   const auto staging_offset = static_cast<std::size_t>(strip_bytes(strips, schedule->columns));
   const bool is_signed = call.input(kConvX).dtype == DType::s8;
-  Params params{.shape = s,
+  Params params{.set = &set,
+                .finishing = &finishing,
+                .shape = s,
                 .grouping = grouping,
                 .schedule = *schedule,
                 .placement = std::move(placement),
@@ -364,19 +381,25 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
                           .column_stride = s.channels,
                           .phases = s.stride_width,
                           .padding = static_cast<std::uint8_t>(attrs.x_zero_point),
-                          .flip = static_cast<std::uint8_t>(is_signed ? 0x80 : 0)},
+                          .flip = static_cast<std::uint8_t>(is_signed == set.takes_signed ? 0 : 0x80)},
                 .weights = spec.packed[kWeights].as<std::int8_t>(),
                 .bias = spec.packed[kBias].as<std::int32_t>(),
                 .multiplier = spec.packed[kMultiplier].as<float>(),
                 .rest = has_rest ? spec.packed[kRest].as<float>() : nullptr,
                 .table = has_table ? spec.packed[kTable].as<std::uint8_t>() : nullptr,
-                .lookup = &lookup_of_avx512(),
+                .lookup = &lookup(),
                 .finishes_from_sums = finishes_from_sums(parts),
                 .other = parts.other,
                 .y_element_bytes = size_of(call.output().dtype),
                 .row_groups = row_groups,
                 .taps = taps_of(s),
                 .staging_offset = staging_offset};
+  // A table that makes s8 of u8 is a zero point that is 128 less.
+  if (has_table && !params.finishes_from_sums && parts.to == DType::u8 && flips_sign(params.table)) {
+    params.table = nullptr;
+    params.row.to_signed = true;
+    params.row.epilogue.round.after -= 128;
+  }
   const std::size_t staged_bytes = params.finishes_from_sums ? sizeof(std::int32_t) : 1;
   const std::size_t scratch = staging_offset + static_cast<std::size_t>(schedule->columns * 64) * staged_bytes;
   return make_step(std::move(params), items, run, scratch, schedule->encode());
@@ -384,18 +407,23 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
 
 // About 0.25 ns per result of a 3x3 window at 64 channels (2.5 GHz, cloud machine, 2026-11); more taps and overlapping
 // blocks in proportion.
+template <const VnniSet& set>
 double cost(const OpCall& call, const Machine&) {
   const DepthwiseShape s = DepthwiseShape::of(view_of(call));
   const Grouping grouping = Grouping::of(s);
-  const double blocks = static_cast<double>(place(s).channels) / static_cast<double>(s.channels);
+  const double blocks = static_cast<double>(place(s, set).channels) / static_cast<double>(s.channels);
   const double results = static_cast<double>(s.batch * s.out_height * s.out_width * s.channels);
   const EpilogueParts parts = parts_of(*call.attrs);
   const double finish = (parts.table >= 0 ? 0.25 : 0.0) + (finishes_from_sums(parts) ? 0.2 : 0.0);
-  return 300.0 + results * blocks * (0.1 + 0.05 * static_cast<double>(grouping.groups * s.kernel_width) + finish);
+  // Of Arm by instructions: a register of 16 bytes instead of 64, and none is shared by rows of bytes.
+  const double by_width = set.widest == 0 ? 1.0 : 3.0;
+  return 300.0 +
+         results * blocks * by_width * (0.1 + 0.05 * static_cast<double>(grouping.groups * s.kernel_width) + finish);
 }
 
 // Of the thread that takes longest, beside what `cost` counts: rows of input that strips share with others are
 // interleaved again, and so are the columns under a window's edges.
+template <const VnniSet& set>
 double schedule_cost(const OpCall& call, const Machine& machine, const DepthwiseStrips& strips,
                      const DepthwiseSchedule& schedule, int threads) {
   constexpr double kInterleave = 0.04, kStrip = 25.0;  // ns of a byte, of a strip
@@ -411,37 +439,48 @@ double schedule_cost(const OpCall& call, const Machine& machine, const Depthwise
     const double bytes = one.direct ? 0.0 : static_cast<double>(strip_bytes(strips, one.columns));
     return static_cast<double>(s.batch * strips.units) * count * (kStrip + kInterleave * bytes);
   };
-  const double all = std::max(0.5 * cost(call, machine), cost(call, machine) + extra(schedule) - extra(chosen));
+  const double all =
+      std::max(0.5 * cost<set>(call, machine), cost<set>(call, machine) + extra(schedule) - extra(chosen));
   const std::int64_t slowest = (items + threads - 1) / threads;
   return all * static_cast<double>(slowest) / static_cast<double>(items);
 }
 
+template <const VnniSet& set>
 std::vector<Candidate> candidates(const OpCall& call, const Machine& machine, int threads) {
   const DepthwiseShape s = DepthwiseShape::of(view_of(call));
-  const DepthwiseStrips strips = strips_of(s, place(s));
+  const DepthwiseStrips strips = strips_of(s, place(s, set), set);
   std::vector<Candidate> all;
   for (const DepthwiseSchedule& schedule : depthwise_schedules(strips))
-    all.push_back({schedule.encode(), schedule_cost(call, machine, strips, schedule, threads)});
+    all.push_back({schedule.encode(), schedule_cost<set>(call, machine, strips, schedule, threads)});
   return all;
 }
 
+template <const VnniSet& set>
 std::string schedule_refusal(const OpCall& call, const Machine&, std::span<const std::byte> schedule) {
   const DepthwiseShape s = DepthwiseShape::of(view_of(call));
-  return decode_depthwise_schedule(schedule, strips_of(s, place(s))) ? "" : "is not legal for this shape";
+  return decode_depthwise_schedule(schedule, strips_of(s, place(s, set), set)) ? "" : "is not legal for this shape";
 }
 
-constexpr KernelChoice kChoices[] = {{.code = {.name = "depthwise_q8s8_4x64_avx512vnni",
-                                               .op = "quantized_conv",
-                                               .needs = Isa::avx512vnni,
-                                               .packs = true,
-                                               .knobs = kDepthwiseKnobs,
-                                               .prepare = prepare_by<refuse, make>},
-                                      .refusal = refusal,
-                                      .cost = cost,
-                                      .candidates = candidates,
-                                      .schedule_refusal = schedule_refusal,
-                                      .pack = pack,
-                                      .packed_layout = same_layout}};
+template <const VnniSet& set, const DepthwiseFunctions& finishing, const LookupFunctions& (*lookup)(), Isa isa>
+constexpr KernelChoice kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "quantized_conv",
+                   .needs = isa,
+                   .packs = true,
+                   .knobs = kDepthwiseKnobs,
+                   .prepare = prepare_by<refuse, make<set, finishing, lookup>>},
+          .refusal = refusal,
+          .cost = cost<set>,
+          .candidates = candidates<set>,
+          .schedule_refusal = schedule_refusal<set>,
+          .pack = pack<set>,
+          .packed_layout = same_layout};
+}
+
+constexpr KernelChoice kChoices[] = {
+    kernel<kStripsAvx512Vnni, kDepthwiseAvx512, lookup_of_avx512, Isa::avx512vnni>("depthwise_q8s8_4x64_avx512vnni"),
+    kernel<kStripsDotprod, kDepthwiseNeon, lookup_of_8_lanes, Isa::dotprod>("depthwise_q8s8_4x16_dotprod"),
+};
 constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kernels/epilogue/rows.h"
 #include "ops/reduce/kind.h"
 
 namespace octavo {
@@ -47,6 +48,19 @@ struct LrnColumns {
   LrnWindow window;
 };
 
+// y = softmax_value or tflite_softmax_value of table[255 - (largest - x)] and the sum of these.
+struct ByteSoftmaxLines {
+  const std::uint8_t* x = nullptr;
+  std::uint8_t* y = nullptr;  // may be x
+  std::int64_t lines = 0, n = 0;
+  bool x_is_signed = false;
+  const float* exponentials = nullptr;  // 256
+  bool is_onnx = true;
+  float y_scale = 1.0f;
+  RowRound round;
+  float* line = nullptr;  // scratch of n
+};
+
 struct ReduceFunctions {
   void (*lines)(const Lines&) = nullptr;
   void (*columns)(const Columns&) = nullptr;
@@ -57,6 +71,7 @@ struct LineFunctions {
   void (*softmax_columns)(const Columns&);
   void (*log_softmax_lines)(const Lines&);
   void (*log_softmax_columns)(const Columns&);
+  void (*byte_softmax_lines)(const ByteSoftmaxLines&);
   void (*layer_norm)(const LayerNormLines&);
   void (*lrn_lines)(const LrnLines&);
   void (*lrn_columns)(const LrnColumns&);

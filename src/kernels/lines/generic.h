@@ -4,6 +4,7 @@
 #define OCTAVO_KERNELS_LINES_GENERIC_H_
 
 #include "base/elementary_pow.h"
+#include "kernels/lines/byte_softmax.h"
 #include "kernels/lines/reduce_generic.h"
 
 namespace octavo {
@@ -195,6 +196,7 @@ constexpr LineFunctions line_functions() {
                           .softmax_columns = &softmax_columns<S, Softmax::plain>,
                           .log_softmax_lines = &softmax_lines<S, Softmax::logarithm>,
                           .log_softmax_columns = &softmax_columns<S, Softmax::logarithm>,
+                          .byte_softmax_lines = &byte_softmax_lines<S>,
                           .layer_norm = &layer_norm_lines<S>,
                           .lrn_lines = &lrn_lines<S>,
                           .lrn_columns = &lrn_columns<S>,

@@ -1,5 +1,5 @@
-// The contract of lines/: softmax, layer_norm, lrn and reduce of f32 along axes, with the reference's bits whatever the
-// width of vectors: partial sums as base/partial_sums.h says. Part of kernels/.
+// The contract of lines/: softmax, that of bytes, layer_norm, lrn and reduce of f32 along axes, with the reference's
+// bits whatever the width of vectors: partial sums as base/partial_sums.h says. Part of kernels/.
 #ifndef OCTAVO_KERNELS_LINES_LINES_H_
 #define OCTAVO_KERNELS_LINES_LINES_H_
 
@@ -13,6 +13,8 @@ namespace octavo {
 
 std::span<const KernelCode> softmax_codes();
 std::span<const KernelChoice> softmax_choices();
+std::span<const KernelCode> byte_softmax_codes();
+std::span<const KernelChoice> byte_softmax_choices();
 std::span<const KernelCode> layer_norm_codes();
 std::span<const KernelChoice> layer_norm_choices();
 std::span<const KernelCode> lrn_codes();

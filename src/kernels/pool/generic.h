@@ -12,10 +12,17 @@
 namespace octavo {
 namespace {
 
-// NaN wins; among equals the first stays.
-template <class T>
-T larger_of(T value, T best) {
-  return value > best || value != value ? value : best;
+// NaN wins; among equals the first stays. Of T, or a vector of it.
+template <class T, class V>
+V larger_of(V value, V best) {
+  if constexpr (std::is_integral_v<T>) return value > best ? value : best;
+  else return (value > best) | (value != value) ? value : best;
+}
+template <class V>
+V load_vector(const std::byte* from) {
+  V vector;
+  __builtin_memcpy(&vector, from, sizeof vector);
+  return vector;
 }
 
 // `kBytes` bytes of T; an extension that g++ and clang share.
@@ -23,6 +30,12 @@ template <int kBytes, class T>
 struct VectorOf {
   typedef T type __attribute__((vector_size(kBytes)));
 };
+// Bytes of a register.
+template <class S>
+constexpr int register_bytes() {
+  if constexpr (requires { typename S::One; }) return 4 * S::One::kLanes;
+  else return S::kLanes < 4 ? 16 : 4 * S::kLanes;
+}
 template <class S>
 constexpr int kVectorBytes = S::kLanes < 4 ? 16 : 4 * S::kLanes;
 
@@ -40,26 +53,27 @@ bool cover(std::int64_t bytes, const Body& body) {
   }
 }
 
+// Register by register: GCC takes comparisons of wider vectors apart, byte by byte. Where S is of two, four at a time.
 template <class S, class T>
 void max_of_taps(const PoolTaps& p, std::byte* y) {
+  constexpr int kRegister = register_bytes<S>(), kMost = kVectorBytes<S> == kRegister ? kRegister : 4 * kRegister;
   const std::byte* const* taps = p.taps;
   const std::int64_t n = p.channels, count = p.count;
-  const bool is_covered =
-      cover<kVectorBytes<S>>(n * static_cast<std::int64_t>(sizeof(T)), [=]<int kBytes>(std::int64_t at) {
-        using V = typename VectorOf<kBytes, T>::type;
-        V best;
-        __builtin_memcpy(&best, taps[0] + at, kBytes);
-        for (std::int64_t tap = 1; tap < count; ++tap) {
-          V value;
-          __builtin_memcpy(&value, taps[tap] + at, kBytes);
-          best = ((value > best) | (value != value)) ? value : best;
-        }
-        __builtin_memcpy(y + at, &best, kBytes);
-      });
+  const bool is_covered = cover<kMost>(n * static_cast<std::int64_t>(sizeof(T)), [=]<int kBytes>(std::int64_t at) {
+    constexpr int kPart = kBytes < kRegister ? kBytes : kRegister, kParts = kBytes / kPart;
+    using V = typename VectorOf<kPart, T>::type;
+    V best[kParts];
+    for (int part = 0; part < kParts; ++part) best[part] = load_vector<V>(taps[0] + at + part * kPart);
+    for (std::int64_t tap = 1; tap < count; ++tap) {
+      for (int part = 0; part < kParts; ++part)
+        best[part] = larger_of<T>(load_vector<V>(taps[tap] + at + part * kPart), best[part]);
+    }
+    for (int part = 0; part < kParts; ++part) __builtin_memcpy(y + at + part * kPart, &best[part], kPart);
+  });
   if (is_covered) return;
   for (std::int64_t c = 0; c < n; ++c) {
     T best = reinterpret_cast<const T*>(taps[0])[c];
-    for (std::int64_t tap = 1; tap < count; ++tap) best = larger_of(reinterpret_cast<const T*>(taps[tap])[c], best);
+    for (std::int64_t tap = 1; tap < count; ++tap) best = larger_of<T>(reinterpret_cast<const T*>(taps[tap])[c], best);
     reinterpret_cast<T*>(y)[c] = best;
   }
 }

@@ -126,22 +126,32 @@ struct Neon4 {
     return {vfmaq_f64(c.low, a.low, b.low), vfmaq_f64(c.high, a.high, b.high)};
   }
 
-  // Four instructions look up 64 entries each; tbx keeps what an index outside of its part already has.
+  // Four instructions look up 64 entries each.
   static void lookup(const std::uint8_t* table, const std::uint8_t* x, std::uint8_t* y, std::int64_t n) {
-    const uint8x16x4_t parts[] = {vld1q_u8_x4(table), vld1q_u8_x4(table + 64), vld1q_u8_x4(table + 128),
-                                  vld1q_u8_x4(table + 192)};
+    const ByteTable bytes = {vld1q_u8_x4(table), vld1q_u8_x4(table + 64), vld1q_u8_x4(table + 128),
+                             vld1q_u8_x4(table + 192)};
     std::int64_t i = 0;
-    for (; i + 16 <= n; i += 16) {
-      const uint8x16_t index = vld1q_u8(x + i);
-      uint8x16_t found = vqtbl4q_u8(parts[0], index);
-      for (int part = 1; part < 4; ++part)
-        found = vqtbx4q_u8(found, parts[part], vsubq_u8(index, vdupq_n_u8(static_cast<std::uint8_t>(64 * part))));
-      vst1q_u8(y + i, found);
+    for (; i + 64 <= n; i += 64) {
+      const uint8x16x4_t index = vld1q_u8_x4(x + i);
+      for (int k = 0; k < 4; ++k) vst1q_u8(y + i + 16 * k, bytes.of(index.val[k]));
     }
+    for (; i + 16 <= n; i += 16) vst1q_u8(y + i, bytes.of(vld1q_u8(x + i)));
     Scalar::lookup(table, x + i, y + i, n - i);
   }
 
  private:
+  // In 16 registers. tbx keeps what an index outside of its part already has.
+  struct ByteTable {
+    uint8x16x4_t first, second, third, fourth;
+
+    uint8x16_t of(uint8x16_t index) const {
+      uint8x16_t entries = vqtbl4q_u8(first, index);
+      entries = vqtbx4q_u8(entries, second, vsubq_u8(index, vdupq_n_u8(64)));
+      entries = vqtbx4q_u8(entries, third, vsubq_u8(index, vdupq_n_u8(128)));
+      return vqtbx4q_u8(entries, fourth, vsubq_u8(index, vdupq_n_u8(192)));
+    }
+  };
+
   static uint32x2_t four_bytes(const std::uint8_t* p) {
     std::uint32_t bytes;
     std::memcpy(&bytes, p, sizeof bytes);

@@ -10,8 +10,20 @@ void lookup_words(const std::uint32_t* table, const std::uint8_t* x, std::uint32
   for (std::int64_t i = 0; i < n; ++i) y[i] = table[x[i]];
 }
 
+void lookup_bytes(const std::uint8_t* table, const std::uint8_t* x, std::uint8_t* y, std::int64_t n) {
+  constexpr std::int64_t kAtOnce = 64, kWorthAsking = 1024;
+  if (n < kWorthAsking || !flips_sign(table)) return Neon::lookup(table, x, y, n);
+  std::int64_t i = 0;
+  for (; i + kAtOnce <= n; i += kAtOnce) {
+    uint8x16x4_t bytes = vld1q_u8_x4(x + i);
+    for (uint8x16_t& some : bytes.val) some = veorq_u8(some, vdupq_n_u8(0x80));
+    vst1q_u8_x4(y + i, bytes);
+  }
+  Neon::lookup(table, x + i, y + i, n - i);
+}
+
 }  // namespace
 
-constexpr LookupFunctions kLookupNeon = {.bytes = &Neon::lookup, .words = &lookup_words};
+constexpr LookupFunctions kLookupNeon = {.bytes = &lookup_bytes, .words = &lookup_words};
 
 }  // namespace octavo

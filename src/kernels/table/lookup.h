@@ -23,6 +23,9 @@ extern const LookupFunctions kLookupNeon;
 const LookupFunctions& lookup_of_avx512();
 const LookupFunctions& lookup_of_8_lanes();
 
+// Whether every entry is its index with the highest bit changed: what u8 is of s8, where models begin and end.
+bool flips_sign(const std::uint8_t* table);
+
 // Pixels of `from` channels become pixels of `to`: y[p][c] = table[c][x[p][channels[c]]]. x is read nowhere else.
 struct ChannelLookup {
   const std::byte* table;

@@ -70,6 +70,12 @@ constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace
 
+bool flips_sign(const std::uint8_t* table) {
+  std::uint8_t differs = 0;  // without an end before the last: in vectors
+  for (int i = 0; i < 256; ++i) differs |= static_cast<std::uint8_t>(table[i] ^ i ^ 0x80);
+  return differs == 0;
+}
+
 const LookupFunctions& lookup_of_avx512() {
   return host_machine().isa.has(Isa::avx512vbmi) ? kLookupAvx512Vbmi : kLookupAvx512;
 }

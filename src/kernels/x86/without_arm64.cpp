@@ -23,6 +23,7 @@ namespace octavo {
 constexpr ArgmaxFunctions kArgmaxNeon{};
 constexpr AttentionFunctions kAttentionNeon{};
 constexpr DepthwiseFunctions kDepthwiseNeon{};
+constexpr VnniSet kStripsDotprod{.widest = 2, .least_direct_stride = 1, .most_direct_rows = 3, .takes_signed = true};
 constexpr EltwiseFunctions kEltwiseNeon{};
 constexpr SumFunctions kSumsNeon{.chain_lanes = 8, .chain_rows = 6};
 constexpr HeadFunctions kHeadNeon{.lanes = 8, .per_lane = 2, .rows = 4};

@@ -1,0 +1,76 @@
+// quantized_softmax of the profiles whose exponentials are f32. Part of kernels/.
+#include "kernels/lines/lines.h"
+#include "kernels/lines/record.h"
+#include "ops/quantized_softmax/quantized_softmax.h"
+
+namespace octavo {
+namespace {
+
+struct Params {
+  ByteSoftmaxLines lines;  // without pointers and their number
+  Chunks chunks;
+  void (*run)(const ByteSoftmaxLines&) = nullptr;
+};
+
+void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
+  const ItemRange units = params.chunks.units_of(range);
+  ByteSoftmaxLines lines = params.lines;
+  lines.x = reinterpret_cast<const std::uint8_t*>(buffers.inputs[0]) + units.begin * lines.n;
+  lines.y = reinterpret_cast<std::uint8_t*>(buffers.outputs[0]) + units.begin * lines.n;
+  lines.lines = units.end - units.begin;
+  lines.exponentials = reinterpret_cast<const float*>(buffers.inputs[1]);
+  lines.line = reinterpret_cast<float*>(buffers.scratch);
+  params.run(lines);
+}
+
+std::string refuse(const CallView& call) {
+  return call.input(1).dtype == DType::f32 ? "" : "needs exponentials in f32";
+}
+
+// Bounds of q + zero_point: of the real q (onnx), or of the integer.
+RowRound round_of(const QuantizedSoftmaxAttrs& attrs) {
+  const IntegerRange range = range_of(attrs.to);
+  const auto lowest = static_cast<std::int32_t>(range.lowest) - attrs.zero_point,
+             highest = static_cast<std::int32_t>(range.highest) - attrs.zero_point;
+  return {.lowest = static_cast<float>(lowest),
+          .highest = static_cast<float>(highest),
+          .after = attrs.zero_point,
+          .lowest_integer = lowest,
+          .highest_integer = highest};
+}
+
+template <const LineFunctions& functions>
+Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
+  const auto& attrs = call.attrs->as<QuantizedSoftmaxAttrs>();
+  const Shape& x = *call.input(0).shape;
+  const std::int64_t n = x[x.rank() - 1];
+  Params params{.lines = {.n = n,
+                          .x_is_signed = call.input(0).dtype == DType::s8,
+                          .is_onnx = attrs.profile == Profile::onnx,
+                          .y_scale = attrs.y_scale,
+                          .round = round_of(attrs)},
+                .chunks = Chunks::of(n == 0 ? 0 : x.elements() / n, 8 * n),
+                .run = functions.byte_softmax_lines};
+  const std::int64_t items = params.chunks.items();
+  return make_step(std::move(params), items, run, static_cast<std::size_t>(n) * sizeof(float));
+}
+
+template <const LineFunctions& functions, Isa isa, int kPicoseconds>
+constexpr KernelChoice kernel(std::string_view name) {
+  return line_kernel<refuse, make<functions>, kPicoseconds>("quantized_softmax", isa, name, over_first_input);
+}
+
+constexpr KernelChoice kChoices[] = {
+    kernel<kLinesScalar, Isa::scalar, 5000>("lines_softmax_q8_portable"),
+    kernel<kLinesAvx2, Isa::avx2, 2000>("lines_softmax_q8_avx2"),
+    kernel<kLinesAvx512, Isa::avx512, 1800>("lines_softmax_q8_avx512"),
+    kernel<kLinesNeon, Isa::neon, 3000>("lines_softmax_q8_neon"),
+};
+constexpr auto kCodes = codes_of(kChoices);
+
+}  // namespace
+
+std::span<const KernelCode> byte_softmax_codes() { return kCodes; }
+std::span<const KernelChoice> byte_softmax_choices() { return kChoices; }
+
+}  // namespace octavo

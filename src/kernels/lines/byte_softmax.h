@@ -1,0 +1,64 @@
+// Softmax of bytes by a table of exponentials, over any Simd. Internal linkage only. Part of kernels/.
+#ifndef OCTAVO_KERNELS_LINES_BYTE_SOFTMAX_H_
+#define OCTAVO_KERNELS_LINES_BYTE_SOFTMAX_H_
+
+#include "base/requantize.h"
+#include "kernels/epilogue/generic.h"
+#include "kernels/lines/functions.h"
+
+namespace octavo {
+namespace {
+
+// The exponentials of a line and, one after the other as the reference adds them, their sum. kFlip: 0x80 where x is s8.
+template <std::uint8_t kFlip>
+float find_exponentials(const ByteSoftmaxLines& s, const std::uint8_t* x) {
+  constexpr std::int64_t kAtOnce = 8;
+  std::uint8_t largest = 0;
+  for (std::int64_t i = 0; i < s.n; ++i) {
+    const auto value = static_cast<std::uint8_t>(x[i] ^ kFlip);
+    largest = value > largest ? value : largest;
+  }
+  const float* const table = s.exponentials + 255 - largest;
+  float* const to = s.line;
+  float sum = 0.0f;
+  std::int64_t i = 0;
+  for (; i + kAtOnce <= s.n; i += kAtOnce) {
+    for (std::int64_t k = i; k < i + kAtOnce; ++k) sum += to[k] = table[x[k] ^ kFlip];
+  }
+  for (; i < s.n; ++i) sum += to[i] = table[x[i] ^ kFlip];
+  return sum;
+}
+
+// softmax_value and tflite_softmax_value of base/requantize.h.
+template <class S>
+void finish_onnx(const ByteSoftmaxLines& s, float sum, std::uint8_t* y) {
+  const float* const line = s.line;
+  const RowRound round = s.round;
+  for_lanes<S>(0, s.n, [=, inverse = softmax_inverse_scale(s.y_scale)]<class T>(std::int64_t i) {
+    const typename T::F32 scaled = T::mul(T::load(line + i), T::set(inverse));
+    T::store_bytes(y + i, rounded<T>(T::div(scaled, T::set(sum)), round));
+  });
+}
+template <class S>
+void finish_tflite(const ByteSoftmaxLines& s, float sum, std::uint8_t* y) {
+  const float* const line = s.line;
+  const RowRound round = s.round;
+  for_lanes<S>(0, s.n, [=, factor = tflite_softmax_factor(sum, s.y_scale)]<class T>(std::int64_t i) {
+    const typename T::F32 scaled = T::mul(T::load(line + i), T::set(factor));
+    const typename T::F32 clamped = T::min(T::max(scaled, T::set(0.0f)), T::set(1024.0f));
+    const typename T::S32 whole = T::round(T::floor(T::add(clamped, T::set(0.5f))));
+    T::store_bytes(y + i, rounded_integer<T>(whole, round));
+  });
+}
+
+template <class S>
+void byte_softmax_lines(const ByteSoftmaxLines& s) {
+  const auto find = s.x_is_signed ? &find_exponentials<0x80> : &find_exponentials<0>;
+  const auto finish = s.is_onnx ? &finish_onnx<S> : &finish_tflite<S>;
+  for (std::int64_t line = 0; line < s.lines; ++line) finish(s, find(s, s.x + line * s.n), s.y + line * s.n);
+}
+
+}  // namespace
+}  // namespace octavo
+
+#endif  // OCTAVO_KERNELS_LINES_BYTE_SOFTMAX_H_
