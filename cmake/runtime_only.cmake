@@ -26,7 +26,7 @@ function(octavo_smaller option)  # octavo_smaller(OPTION PATTERNS...): sources b
   file(GLOB sources ${ARGN})
   set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:MinSizeRel>:${option}>)
 endfunction()
-foreach(family eltwise integer_norm lines move pool quantize recurrence)
+foreach(family eltwise integer_norm lines move pool quantize recurrence table)
   octavo_smaller(-Os kernels/${family}/arm64_neon.cpp)
 endforeach()
 octavo_smaller(-Os ops/quantized_softmax/*.cpp ops/fixed_lstm/*.cpp)  # run by their scalar code

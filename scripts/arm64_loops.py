@@ -18,7 +18,7 @@ TILES = [
     ("arm64_neon", "Products)0", r"smull2?", 8, "5, 1"),
     ("arm64_neon", "Products)1", r"smlal2", 16, "5, 1"),
     ("arm64_dotprod", "DotTile", r"sdot", 16, "6, 4"),
-    ("arm64_i8mm", "MmlaTile", r"usmmla", 32, "4, 4"),
+    ("arm64_i8mm", "MmlaTile", r"usmmla", 32, "2, 4"),  # pairs of pixels
 ]
 # Object, what a function's name has in it, its instruction, what one is worth, and in what. One loop of each.
 FAMILIES = [

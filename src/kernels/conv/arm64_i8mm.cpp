@@ -7,15 +7,17 @@ namespace {
 
 // acc[i][j] (2 x 2) += x (8 bytes of pixels 2i and 2i + 1) * w (8 bytes of channels 2j and 2j + 1).
 // w [8 bytes of K][pair of channels][2][8]. Of an odd number of pixels the last one is there twice.
-//   registers: 3 * 8 sums, 6 of x, w as it comes
-template <int kPixels, int kVectors>
+//   registers: 2 * 8 sums, 4 of x, w as it comes. Three pairs of pixels are slower: GCC copies sums then.
+template <int kPixelPairs, int kVectors>
 struct MmlaTile {
-  static constexpr int kPixelPairs = (kPixels + 1) / 2, kPairs = 2 * kVectors;
+  static constexpr int kPairs = 2 * kVectors;
   int32x4_t acc[kPixelPairs][kPairs];
   const std::int8_t* w;
+  int last;  // pixel
 
   static void run(const TileArgs* args) {
     MmlaTile tile;
+    tile.last = args->config->pixels - 1;
     unrolled<kPixelPairs>([&](auto i) __attribute__((always_inline)) {
       unrolled<kPairs>([&](auto j) __attribute__((always_inline)) { tile.acc[i][j] = vdupq_n_s32(0); });
     });
@@ -38,7 +40,7 @@ struct MmlaTile {
                                                      std::int32_t dwords) {
     const std::uint8_t* pixel[2 * kPixelPairs];
     unrolled<2 * kPixelPairs>([&](auto p) __attribute__((always_inline)) {
-      pixel[p] = x + (p < kPixels ? p : kPixels - 1) * pixel_bytes;
+      pixel[p] = x + (p < 2 * kPixelPairs - 1 ? p : last) * pixel_bytes;
     });
     for (std::int32_t sixteen = dwords / 4; sixteen > 0; --sixteen) {
       uint8x16_t low[kPixelPairs], high[kPixelPairs];
@@ -81,8 +83,11 @@ struct MmlaTile {
   }
 };
 
+template <int kPixels, int kVectors>
+using PixelsTile = MmlaTile<(kPixels + 1) / 2, kVectors>;
+
 }  // namespace
 
-constexpr CompiledTiles kTilesI8mm = compiled_tiles<MmlaTile, kTileI8mm>();
+constexpr CompiledTiles kTilesI8mm = compiled_tiles<PixelsTile, kTileI8mm>();
 
 }  // namespace octavo

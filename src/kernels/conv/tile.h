@@ -98,7 +98,7 @@ inline constexpr TileTarget kTileAvx2Bytes{MacStep::avx2_bytes, 8, 2, 12};
 inline constexpr TileTarget kTileNeonBytes{MacStep::neon_bytes, 4, 1, 5};
 inline constexpr TileTarget kTileNeonPairs{MacStep::neon_pairs, 4, 1, 5};
 inline constexpr TileTarget kTileDotprod{MacStep::neon_dot, 4, 4, 24};
-inline constexpr TileTarget kTileI8mm{MacStep::neon_mmla, 4, 4, 24};
+inline constexpr TileTarget kTileI8mm{MacStep::neon_mmla, 4, 4, 16};
 inline constexpr TileTarget kPairs512{MacStep::pairs512, 16, 4, 28};
 inline constexpr TileTarget kPairs256{MacStep::pairs256, 8, 2, 12};
 inline constexpr TileTarget kPairs256Evex{MacStep::pairs256_evex, 8, 2, 12};

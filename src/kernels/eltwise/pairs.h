@@ -9,10 +9,10 @@ namespace octavo {
 namespace {
 
 // How an operand is widened: known to the compiler, or asked per element.
-enum class Sign { u8, s8, asked };
+enum class Sign { u8, asked };
 template <Sign kSign>
 bool is_signed(bool asked) {
-  return kSign == Sign::asked ? asked : kSign == Sign::s8;
+  return kSign == Sign::asked && asked;
 }
 
 // kStep 0: an operand whose elements are all the same.
@@ -135,11 +135,11 @@ void pair_rows(const PairRows& p) {
   (has_columns ? &pair_columns<S, Op, kA, kB> : &pair_blocks<S, Op, kA, kB>)(p);
 }
 
+// Nearly all are u8, which lowering makes of s8: others share one loop.
 template <class S, class Op>
 void pairs_by_sign(const PairRows& p) {
   using enum Sign;
-  if (p.a_is_signed) (p.b_is_signed ? &pair_rows<S, Op, s8, s8> : &pair_rows<S, Op, s8, u8>)(p);
-  else (p.b_is_signed ? &pair_rows<S, Op, u8, s8> : &pair_rows<S, Op, u8, u8>)(p);
+  (p.a_is_signed || p.b_is_signed ? &pair_rows<S, Op, asked, asked> : &pair_rows<S, Op, u8, u8>)(p);
 }
 
 // Vectors are of u8: what lowering makes.

@@ -16,7 +16,7 @@ namespace {
 template <class T, class V>
 V larger_of(V value, V best) {
   if constexpr (std::is_integral_v<T>) return value > best ? value : best;
-  else return (value > best) | (value != value) ? value : best;
+  else return ((value > best) | (value != value)) ? value : best;
 }
 template <class V>
 V load_vector(const std::byte* from) {
