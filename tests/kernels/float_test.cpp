@@ -329,7 +329,7 @@ TEST(FloatKernels, QuantizedSoftmax) {
       }
     }
   }
-  EXPECT_TRUE(kernels_missing(ran, "lines_softmax_q8").empty());
+  EXPECT_TRUE(kernels_missing(ran, "lines_byte_softmax").empty());
 }
 
 }  // namespace

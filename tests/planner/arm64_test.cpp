@@ -53,8 +53,9 @@ TEST(Arm64, TheBestMultipliesOfATargetAreChosen) {
 }
 
 TEST(Arm64, ChannelsOnTheirOwnHaveNoTileOverChannels) {
-  for (const char* target : {"arm64-neon", "arm64-dotprod", "arm64-i8mm"})
-    EXPECT_EQ(chosen_for(target, -127, 64), "depthwise_q8s8_1x8_neon") << target;
+  EXPECT_EQ(chosen_for("arm64-neon", -127, 64), "depthwise_q8s8_1x8_neon");
+  for (const char* target : {"arm64-dotprod", "arm64-i8mm"})
+    EXPECT_EQ(chosen_for(target, -127, 64), "depthwise_q8s8_4x16_dotprod") << target;
 }
 
 TEST(Arm64, ATargetHasWhatThoseBeforeItHave) {

@@ -61,10 +61,10 @@ constexpr KernelChoice kernel(std::string_view name) {
 }
 
 constexpr KernelChoice kChoices[] = {
-    kernel<kLinesScalar, Isa::scalar, 5000>("lines_softmax_q8_portable"),
-    kernel<kLinesAvx2, Isa::avx2, 2000>("lines_softmax_q8_avx2"),
-    kernel<kLinesAvx512, Isa::avx512, 1800>("lines_softmax_q8_avx512"),
-    kernel<kLinesNeon, Isa::neon, 3000>("lines_softmax_q8_neon"),
+    kernel<kLinesScalar, Isa::scalar, 5000>("lines_byte_softmax_portable"),
+    kernel<kLinesAvx2, Isa::avx2, 2000>("lines_byte_softmax_avx2"),
+    kernel<kLinesAvx512, Isa::avx512, 1800>("lines_byte_softmax_avx512"),
+    kernel<kLinesNeon, Isa::neon, 3000>("lines_byte_softmax_neon"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 
