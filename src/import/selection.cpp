@@ -30,7 +30,7 @@ bool has_open_extents(NodeBuilder& in, std::span<const ValueId> values) {
   });
 }
 
-// Of sizes that are known in a run: start + the sums of so many steps before each.
+// Of sizes that are known in a run.
 ValueId open_range(NodeBuilder& in, ValueId start, ValueId limit, ValueId delta) {
   const Extents first = in.extents_of(start, "start"), end = in.extents_of(limit, "limit"),
                 steps = in.extents_of(delta, "delta");
@@ -41,14 +41,34 @@ ValueId open_range(NodeBuilder& in, ValueId start, ValueId limit, ValueId delta)
   const Dim length = step > 0 ? end[0] - first[0] : first[0] - end[0];
   const std::int64_t stride = step > 0 ? step : -step;
   const Dim count = larger((length + (stride - 1)) / stride, 0);
-  const ValueId all_steps =
-      expand(in, in.scalar_like(start, static_cast<double>(step), "step"), Extents{count}, "steps");
-  if (is_zero(first[0])) return in.add(kCumsum, CumsumAttrs{.exclusive = true}, {all_steps});
-  const ValueId sums = in.add(kCumsum, CumsumAttrs{.exclusive = true}, {all_steps}, "sums");
-  return in.binary(B::add, sums, start);
+  return counted_from(in, start, in.scalar_like(start, static_cast<double>(step), "step"), count);
+}
+
+bool is_zero_scalar(NodeBuilder& in, ValueId value) {
+  const Fact& fact = in.built().graph.fact(value);
+  if (fact.extents != nullptr) return fact.extents->size() == 1 && is_zero(fact.extents->front());
+  return fact.is_constant() && element_as_double(fact.constant->view(), 0) == 0.0;
 }
 
 }  // namespace
+
+ValueId counted_from(NodeBuilder& in, ValueId start, ValueId delta, const Dim& count) {
+  const ValueId steps = expand(in, delta, Extents{count}, "steps");
+  if (in.failed()) return {};
+  if (is_zero_scalar(in, start)) return in.add(kCumsum, CumsumAttrs{.exclusive = true}, {steps});
+  return in.binary(B::add, in.add(kCumsum, CumsumAttrs{.exclusive = true}, {steps}, "sums"), start);
+}
+
+// (limit - start + delta - sign(delta)) / delta, truncated, is the quotient rounded up wherever that is above 0.
+ValueId count_of_range(NodeBuilder& in, ValueId start, ValueId limit, ValueId delta) {
+  for (const ValueId value : {start, limit, delta}) {
+    if (in.shape(value).elements() != 1) return in.fail("inputs", "lists", "three scalars");
+  }
+  const ValueId length = in.binary(B::sub, limit, start, "length");
+  const ValueId most = in.binary(B::sub, delta, in.unary({.kind = UnaryKind::sign}, delta, "sign"), "most");
+  const ValueId count = in.binary(B::div, in.binary(B::add, length, most, "raised"), delta, "quotient");
+  return in.binary(B::max, count, in.scalar_like(count, 0.0, "none"), "count");
+}
 
 ValueId range(NodeBuilder& in, ValueId start, ValueId limit, ValueId delta) {
   if (const ValueId given[] = {start, limit, delta}; has_open_extents(in, given))

@@ -155,6 +155,10 @@ ValueId pad(NodeBuilder& in, const PadArgs& args, std::string_view suffix = {});
 
 // start, start + delta, ... before limit: scalars of one type, known at compile time, or sizes that are known in a run.
 ValueId range(NodeBuilder& in, ValueId start, ValueId limit, ValueId delta);
+// start, start + delta, ...: `count` numbers.
+ValueId counted_from(NodeBuilder& in, ValueId start, ValueId delta, const Dim& count);
+// How many numbers a range of integers has, which may be computed in a run: a scalar.
+ValueId count_of_range(NodeBuilder& in, ValueId start, ValueId limit, ValueId delta);
 // 0, 1, ... as many as the extent says.
 ValueId counted(NodeBuilder& in, const Dim& count, DType type, const std::string& name);
 // The position of each element along an axis of `shape`, in s64; of size 1 along the others.

@@ -170,11 +170,23 @@ TEST(TfliteErrors, SubgraphsOfOperators) {
             "test.tflite: subgraph 0, operator 0 (IF), input 0: found f32 1, expected bool of one element");
   EXPECT_EQ(message(7, 0, DType::boolean),
             "test.tflite: subgraph 0, operator 0 (IF): found subgraph 7, expected 0 to 0");
+  TfliteBuilder nothing;
+  const int test = nothing.input({.name = "c", .dtype = DType::boolean, .shape = {1}});
+  const int x = nothing.input({.name = "x", .shape = {1}});
+  nothing.add({.code = 101, .inputs = {x}, .outputs = {nothing.output({.name = "y"})}});
+  nothing.add({.code = 118,
+               .inputs = {test},
+               .outputs = {},
+               .kind = tfl::BuiltinOptions::IfOptions,
+               .options = options_of(tfl::CreateIfOptions, 0, 0)});
+  EXPECT_NE(to_string(nothing.import().errors()).find("(IF), outputs: found none, expected one at least"),
+            std::string::npos)
+      << to_string(nothing.import().errors());
   // The subgraph of the operator itself.
   EXPECT_NE(message(0, 0, DType::boolean), "");
   TfliteBuilder loop;
-  const int x = loop.input({.name = "x", .shape = {1}});
-  loop.add({.code = 119, .inputs = {x}, .outputs = {loop.output({.name = "y"})}});
+  const int carried = loop.input({.name = "x", .shape = {1}});
+  loop.add({.code = 119, .inputs = {carried}, .outputs = {loop.output({.name = "y"})}});
   EXPECT_EQ(message_of(loop.import(), ErrorKind::invalid_input),
             "test.tflite: subgraph 0, operator 0 (WHILE), options: found none of the operator's kind, expected them");
 }

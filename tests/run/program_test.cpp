@@ -297,6 +297,24 @@ TEST(Program, LoopsUntilTheCountOrTheCondition) {
   }
 }
 
+TEST(Program, CountsFromAndByWhatARunSays) {
+  ModelBuilder model(17);
+  for (const char* name : {"first", "end", "step"}) model.input(name, DType::s64, {});
+  model.output("y").node({"Range", {"first", "end", "step"}, {"y"}});
+  v1::Program program = loaded(compiled(model));
+  const auto count = [&](std::int64_t first, std::int64_t end, std::int64_t step) {
+    return to_int64s(answers_in(program, {integers({}, {first}), integers({}, {end}), integers({}, {step})})[0].view());
+  };
+  EXPECT_EQ(count(2, 7, 2), (Numbers{2, 4, 6}));
+  EXPECT_EQ(count(2, 8, 2), (Numbers{2, 4, 6}));
+  EXPECT_EQ(count(-9, -7, 1), (Numbers{-9, -8}));
+  EXPECT_EQ(count(5, -4, -3), (Numbers{5, 2, -1}));
+  EXPECT_EQ(count(0, 1, 100), (Numbers{0}));
+  EXPECT_EQ(count(4, 4, 1), (Numbers{}));
+  EXPECT_EQ(count(5, 4, 1), (Numbers{}));
+  EXPECT_EQ(count(3, 9, -1), (Numbers{}));
+}
+
 TEST(Program, RefusesLoopsWithoutEndByName) {
   v1::Program program = loaded(compiled(counter()), {.threads = 1, .max_iterations = 50});
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();

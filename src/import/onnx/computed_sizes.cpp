@@ -1,5 +1,6 @@
 // Shapes that a file computes from data, as sizes of the next network. Part of import/.
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "import/onnx/graph_walker.h"
@@ -104,6 +105,34 @@ void GraphWalker::read_computed_sizes(const Place& at) {
   if (entry == std::end(kSizesInputs) || !standard_domain(at.node.domain()).empty() || has_policy(at.node)) return;
   if (entry->index < at.node.input_size() && !at.node.input(entry->index).empty())
     read_computed_sizes(at, at.node.input(entry->index));
+}
+
+// Its count is a size of the next network, where the numbers are summed up.
+bool GraphWalker::read_computed_range(const Place& at) {
+  const bool is_range = at.node.op_type() == "Range" && standard_domain(at.node.domain()).empty();
+  if (!is_range || at.node.input_size() != 3) return false;
+  const auto values = [&] {
+    return std::array{building_.find(at.node.input(0)), building_.find(at.node.input(1)),
+                      building_.find(at.node.input(2))};
+  };
+  const auto [start, limit, delta] = values();
+  const auto is_computed = [&](ValueId value) {
+    const Fact& fact = building_.graph.fact(value);
+    return !fact.is_constant() && fact.extents == nullptr && is_integer(fact.dtype);
+  };
+  if (!start.exists() || !limit.exists() || !delta.exists() || !(is_computed(start) || is_computed(delta)))
+    return false;
+  const std::string counted = at.name + "/counted";
+  NodeBuilder before(building_, counted, at.origin);
+  building_.bind(counted, count_of_range(before, start, limit, delta));
+  if (before.failed()) return forget_outputs(at.node), true;
+  read_computed_sizes(at, counted);
+  const auto [first, end, step] = values();
+  NodeReader in(building_, at.node, opset_of(at.node), at.name, at.origin);
+  const Extents count = in.extents_of(building_.find(counted), "count");
+  if (!in.failed()) in.output(0, counted_from(in, first, step, count[0]));
+  in.finish();
+  return true;
 }
 
 }  // namespace octavo::onnx_import

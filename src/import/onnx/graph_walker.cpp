@@ -183,6 +183,7 @@ void GraphWalker::read_node(const onnx::GraphProto& graph, int index) {
 }
 
 void GraphWalker::read_operator(const Place& at, const Operator& entry) {
+  if (read_computed_range(at)) return;
   read_computed_sizes(at);
   for (const std::string& input : at.node.input()) {
     if (!input.empty() && !building_.find(input).exists()) return forget_outputs(at.node);

@@ -57,6 +57,8 @@ class GraphWalker {
   // graph is left, and the next one knows it as sizes.
   void read_computed_sizes(const Place& at);
   void read_computed_sizes(const Place& at, const std::string& name);
+  // Of a Range of integers from or by numbers that are computed; false: it is none.
+  bool read_computed_range(const Place& at);
   void report_missing(const Place& at, int input);
   bool outputs_are_new(const Place& at);
   void forget_outputs(const onnx::NodeProto& node);

@@ -163,6 +163,8 @@ void SubgraphWalker::read_if(const Place& at) {
   const auto* given = at.op.builtin_options_as_IfOptions();
   if (given == nullptr) return wrong(at, ErrorKind::invalid_input, "options", "none of the operator's kind", "them");
   if (!has_counts(at, 1, -1)) return;
+  const std::size_t outputs = size_of(at.op.outputs());
+  if (outputs == 0) return wrong(at, ErrorKind::invalid_input, "outputs", "none", "one at least");
   const ValueId known = building_.find(static_cast<std::size_t>(input(at, 0)));
   if (!known.exists()) return wrong(at, ErrorKind::invalid_input, "input 0", "a variable", "bool of one element");
   const Fact condition = building_.graph.fact(known);
@@ -184,8 +186,11 @@ void SubgraphWalker::read_if(const Place& at) {
   std::vector<Handle> results[2];
   for (int i = 0; i < 2; ++i) {
     if (!read_block(at, subgraphs[i], arguments, part.blocks[static_cast<std::size_t>(i)], results[i])) return;
+    if (results[i].size() != outputs)
+      return wrong(at, ErrorKind::invalid_input, "subgraph " + std::to_string(subgraphs[i]),
+                   std::to_string(results[i].size()) + " outputs", std::to_string(outputs));
   }
-  for (std::size_t i = 0; i < size_of(at.op.outputs()); ++i) {
+  for (std::size_t i = 0; i < outputs; ++i) {
     const Fact first = building_.program.fact(results[0][i]), second = building_.program.fact(results[1][i]);
     if (first.dtype != second.dtype || first.shape.rank() != second.shape.rank())
       return wrong(at, first.dtype != second.dtype ? ErrorKind::invalid_input : ErrorKind::unsupported,
