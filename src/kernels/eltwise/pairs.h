@@ -24,13 +24,13 @@ typename S::S32 operand_at(const std::uint8_t* p, std::int64_t i, bool asked) {
 }
 
 template <class S>
-typename S::F32 real_less(typename S::S32 x, std::int32_t shift) {
+constexpr typename S::F32 real_less(typename S::S32 x, std::int32_t shift) {
   return S::to_f32(S::sub_s32(x, S::set_s32(shift)));
 }
 
 struct RealSum {
   template <class S>
-  static typename S::S32 apply(const RowEpilogue& e, typename S::S32 a, typename S::S32 b) {
+  static constexpr typename S::S32 apply(const RowEpilogue& e, typename S::S32 a, typename S::S32 b) {
     const typename S::F32 inner = S::fma(real_less<S>(b, e.other_shift), S::set(e.b_ratio), S::set(e.fixed));
     return rounded<S>(S::fma(real_less<S>(a, e.value_shift), S::set(e.a_ratio), inner), e.round);
   }
@@ -38,14 +38,14 @@ struct RealSum {
 struct RealProduct {
   // Products of two differences of 8-bit values are exact in f32.
   template <class S>
-  static typename S::S32 apply(const RowEpilogue& e, typename S::S32 a, typename S::S32 b) {
+  static constexpr typename S::S32 apply(const RowEpilogue& e, typename S::S32 a, typename S::S32 b) {
     const typename S::F32 product = S::mul(real_less<S>(a, e.value_shift), real_less<S>(b, e.other_shift));
     return rounded<S>(S::add(S::mul(product, S::set(e.factor)), S::set(e.offset)), e.round);
   }
 };
 struct IntegerSum {
   template <class S>
-  static typename S::S32 apply(const RowEpilogue& e, typename S::S32 a, typename S::S32 b) {
+  static constexpr typename S::S32 apply(const RowEpilogue& e, typename S::S32 a, typename S::S32 b) {
     const typename S::S32 products =
         S::add_s32(S::mul_s32(a, S::set_s32(e.a_factor.multiplier)), S::mul_s32(b, S::set_s32(e.b_factor.multiplier)));
     return rounded_integer<S>(S::shift_right_s32(S::add_s32(products, S::set_s32(e.bias)), e.right_shift), e.round);
@@ -55,11 +55,11 @@ struct IntegerSum {
 template <Formula kFormula, FixedRounding kRounding>
 struct FixedPair {
   template <class S>
-  static typename S::S32 times(typename S::S32 x, const RowFactor& factor) {
+  static constexpr typename S::S32 times(typename S::S32 x, const RowFactor& factor) {
     return LaneFactor<S, kRounding>::of(S::set_s32(factor.multiplier), S::set_s32(factor.shift)).apply(x);
   }
   template <class S>
-  static typename S::S32 value(const RowEpilogue& e, typename S::S32 a, typename S::S32 b) {
+  static constexpr typename S::S32 value(const RowEpilogue& e, typename S::S32 a, typename S::S32 b) {
     if constexpr (kFormula == Formula::fixed_mul) return times<S>(S::mul_s32(a, b), e.y_factor);
     const typename S::S32 zero = S::set_s32(0), headroom = S::set_s32(20);
     // One of the two is 0.
@@ -71,7 +71,7 @@ struct FixedPair {
     return times<S>(kFormula == Formula::fixed_sub ? S::sub_s32(left, right) : S::add_s32(left, right), e.y_factor);
   }
   template <class S>
-  static typename S::S32 apply(const RowEpilogue& e, typename S::S32 a, typename S::S32 b) {
+  static constexpr typename S::S32 apply(const RowEpilogue& e, typename S::S32 a, typename S::S32 b) {
     return rounded_integer<S>(
         value<S>(e, S::sub_s32(a, S::set_s32(e.value_shift)), S::sub_s32(b, S::set_s32(e.other_shift))), e.round);
   }

@@ -10,27 +10,27 @@ namespace octavo {
 namespace {
 
 template <class S>
-typename S::S32 rounded(typename S::F32 value, const RowRound& round) {
+constexpr typename S::S32 rounded(typename S::F32 value, const RowRound& round) {
   const typename S::F32 raised = S::max(value, S::set(round.lowest));
   return S::add_s32(S::round(S::min(raised, S::set(round.highest))), S::set_s32(round.after));
 }
 
 // Of an integer; clamped before the zero point comes to it, which could leave 32 bits otherwise.
 template <class S>
-typename S::S32 rounded_integer(typename S::S32 value, const RowRound& round) {
+constexpr typename S::S32 rounded_integer(typename S::S32 value, const RowRound& round) {
   const typename S::S32 raised = S::max_s32(value, S::set_s32(round.lowest_integer));
   return S::add_s32(S::min_s32(raised, S::set_s32(round.highest_integer)), S::set_s32(round.after));
 }
 
 // f32(the other operand - what was added to it).
 template <class S>
-typename S::F32 other_at(const RowEpilogue& e, const std::uint8_t* other, std::int64_t channel) {
+constexpr typename S::F32 other_at(const RowEpilogue& e, const std::uint8_t* other, std::int64_t channel) {
   const typename S::S32 stored = e.other_is_signed ? S::widen_s8(other + channel) : S::widen_u8(other + channel);
   return S::to_f32(S::sub_s32(stored, S::set_s32(e.other_shift)));
 }
 
 template <class S>
-typename S::S32 finish_8bit(const RowEpilogue& e, typename S::F32 acc, typename S::F32 multiplier,
+constexpr typename S::S32 finish_8bit(const RowEpilogue& e, typename S::F32 acc, typename S::F32 multiplier,
                             const std::uint8_t* other, std::int64_t channel) {
   if (e.addition == Addition::before_rounding) {
     const typename S::F32 r = other_at<S>(e, other, channel);
@@ -46,14 +46,14 @@ typename S::S32 finish_8bit(const RowEpilogue& e, typename S::F32 acc, typename 
 }
 
 template <class S>
-typename S::F32 real_sum(const RowEpilogue& e, const std::int32_t* acc, std::int64_t channel) {
+constexpr typename S::F32 real_sum(const RowEpilogue& e, const std::int32_t* acc, std::int64_t channel) {
   const typename S::F32 whole = S::to_f32(S::load_s32(acc + channel));
   return e.rest == nullptr ? whole : S::add(whole, S::load(e.rest + channel));
 }
 
 // The sums of `channels` channels; y and other: those of the first one.
 template <class S>
-void finish_channels(const RowEpilogue& epilogue, const std::int32_t* acc, std::int64_t channels,
+constexpr void finish_channels(const RowEpilogue& epilogue, const std::int32_t* acc, std::int64_t channels,
                      const std::uint8_t* other, void* y) {
   // By value: stores of bytes may alias anything reached through a pointer.
   const RowEpilogue e = epilogue;
@@ -79,24 +79,24 @@ void finish_channels(const RowEpilogue& epilogue, const std::int32_t* acc, std::
 // Finishers of a sum: `of` prepares what the values of a channel share.
 struct WholeSum {
   template <class S>
-  static auto of(const RowEpilogue& e, std::int64_t) {
+  static constexpr auto of(const RowEpilogue& e, std::int64_t) {
     return [&e](typename S::S32 x) { return rounded_integer<S>(x, e.round); };
   }
 };
 template <class S>
-typename S::F32 affine_real(const RowEpilogue& e, typename S::S32 x) {
+constexpr typename S::F32 affine_real(const RowEpilogue& e, typename S::S32 x) {
   return S::add(S::mul(S::to_f32(x), S::set(e.factor)), S::set(e.offset));
 }
 struct AffineSum {
   template <class S>
-  static auto of(const RowEpilogue& e, std::int64_t) {
+  static constexpr auto of(const RowEpilogue& e, std::int64_t) {
     return [&e](typename S::S32 x) { return rounded<S>(affine_real<S>(e, x), e.round); };
   }
 };
 template <FixedRounding kRounding>
 struct FixedSum {
   template <class S>
-  static auto of(const RowEpilogue& e, std::int64_t channel) {
+  static constexpr auto of(const RowEpilogue& e, std::int64_t channel) {
     using Factor = LaneFactor<S, kRounding>;
     const Factor factor = e.factor_step == 0 ? Factor::of(S::set_s32(*e.fixed_multiplier), S::set_s32(*e.fixed_shift))
                                              : Factor::of(S::load_s32(e.fixed_multiplier + channel),
@@ -107,7 +107,7 @@ struct FixedSum {
 
 // Rows inside: a factor is prepared once for all of them.
 template <class S, class Finisher>
-void finish_sums_by(const RowEpilogue& epilogue, const std::int32_t* sums, std::int64_t rows, std::int64_t n,
+constexpr void finish_sums_by(const RowEpilogue& epilogue, const std::int32_t* sums, std::int64_t rows, std::int64_t n,
                     std::uint8_t* y) {
   // By value: stores of bytes may alias anything reached through a pointer.
   const RowEpilogue e = epilogue;
@@ -120,7 +120,7 @@ void finish_sums_by(const RowEpilogue& epilogue, const std::int32_t* sums, std::
 
 // Halves away from 0: of what is cut off, at least a half.
 template <class S>
-void finish_doubles(const RowEpilogue& epilogue, const std::int32_t* sums, std::int64_t rows, std::int64_t n,
+constexpr void finish_doubles(const RowEpilogue& epilogue, const std::int32_t* sums, std::int64_t rows, std::int64_t n,
                     std::uint8_t* y) {
   const double* multiplier = epilogue.double_multiplier;
   const double lowest = epilogue.round.lowest_integer, highest = epilogue.round.highest_integer;
@@ -138,7 +138,7 @@ void finish_doubles(const RowEpilogue& epilogue, const std::int32_t* sums, std::
 }
 
 template <class S>
-void store_reals(const RowEpilogue& epilogue, const std::int32_t* sums, std::int64_t n, float* y) {
+constexpr void store_reals(const RowEpilogue& epilogue, const std::int32_t* sums, std::int64_t n, float* y) {
   const RowEpilogue e = epilogue;
   for_lanes<S>(0, n, [=]<class T>(std::int64_t i) { T::store(y + i, affine_real<T>(e, T::load_s32(sums + i))); });
 }
@@ -146,7 +146,7 @@ void store_reals(const RowEpilogue& epilogue, const std::int32_t* sums, std::int
 // rows x n sums, dense; channels along n, factors those of the first one on. y: s32 where the epilogue has no stages,
 // f32 where it does not round.
 template <class S>
-void finish_sums(const RowEpilogue& e, const std::int32_t* sums, std::int64_t rows, std::int64_t n, void* y) {
+constexpr void finish_sums(const RowEpilogue& e, const std::int32_t* sums, std::int64_t rows, std::int64_t n, void* y) {
   if (e.result == RowEpilogue::Result::s32) {
     __builtin_memcpy(y, sums, static_cast<std::size_t>(rows * n) * sizeof *sums);
     return;

@@ -14,19 +14,19 @@ typename S::S32 widen_byte(const std::uint8_t* p) {
 }
 
 template <class S>
-typename S::F32 quotient(typename S::F32 real, typename S::F32 scale, bool multiplies) {
+constexpr typename S::F32 quotient(typename S::F32 real, typename S::F32 scale, bool multiplies) {
   return multiplies ? S::mul(real, S::div(S::set(1.0f), scale)) : S::div(real, scale);
 }
 
 // The clamp comes before the rounding, as in round_then_zero_point.
 template <class S>
-void store_rounded(const QuantizeRow& row, typename S::F32 scaled, typename S::S32 zero_point, std::uint8_t* q) {
+constexpr void store_rounded(const QuantizeRow& row, typename S::F32 scaled, typename S::S32 zero_point, std::uint8_t* q) {
   const typename S::F32 lowest = S::to_f32(S::sub_s32(S::set_s32(row.lowest), zero_point));
   const typename S::F32 highest = S::to_f32(S::sub_s32(S::set_s32(row.highest), zero_point));
   S::store_bytes(q, S::add_s32(S::round(S::min(S::max(scaled, lowest), highest)), zero_point));
 }
 
-std::int32_t first_zero_point(const QuantizeRow& row) {
+constexpr std::int32_t first_zero_point(const QuantizeRow& row) {
   if (row.zero_point == nullptr) return 0;
   return row.is_signed ? static_cast<std::int32_t>(static_cast<std::int8_t>(*row.zero_point))
                        : static_cast<std::int32_t>(*row.zero_point);
