@@ -1,6 +1,6 @@
 # The front door. `make` alone says what there is.
 .DEFAULT_GOAL := help
-.PHONY: help deps build arm64 arm64-runtime demo test test-arm64 test-arm64-smoke test-asan test-tsan test-long wheel test-python check-format bench peers fuzz format tidy clean
+.PHONY: help deps build arm64 arm64-runtime cuda demo test test-arm64 test-arm64-smoke test-asan test-tsan test-long wheel test-python check-format bench peers fuzz format tidy clean
 
 help:            ## this list
 	@grep -hE '^[a-z0-9-]+: .*##|^[a-z0-9-]+: *##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):[^#]*## */  make \1\t/' | expand -t 20
@@ -26,6 +26,12 @@ arm64-runtime:   ## the library that only runs models, for phones: by clang, wit
 	cmake --preset arm64-runtime >/dev/null
 	cmake --build build/arm64-runtime
 	scripts/runtime-size.sh build/arm64-runtime/lib/liboctavo_runtime.so
+
+cuda:            ## liboctavo_cuda.so by nvcc, into build/cuda/lib, and what its kernels are made of (no device needed; docs/cuda.md)
+	scripts/install-cuda.sh
+	cmake --preset cuda >/dev/null
+	cmake --build build/cuda --target octavo_cuda_image
+	scripts/cuda_kernels.py build/cuda
 
 demo: deps build/build.ninja    ## build the program and show it at work (under 10 minutes, installing included)
 	cmake --build build --target octavo
@@ -82,10 +88,10 @@ fuzz: deps       ## ten minutes (FUZZ_SECONDS=600) of each fuzz target, with exe
 	scripts/fuzz.sh $(FUZZ_SECONDS)
 
 check-format: deps  ## an error where clang-format would change a source
-	git ls-files '*.h' '*.cpp' | xargs clang-format --dry-run -Werror
+	git ls-files '*.h' '*.cpp' '*.cu' | xargs clang-format --dry-run -Werror
 
 format:          ## lay out the sources with clang-format
-	git ls-files '*.h' '*.cpp' | xargs clang-format -i
+	git ls-files '*.h' '*.cpp' '*.cu' | xargs clang-format -i
 
 tidy: build      ## clang-tidy over src/
 	git ls-files 'src/*.cpp' | xargs -P $$(nproc) -n 4 clang-tidy -p build --quiet

@@ -15,7 +15,7 @@ namespace octavo {
 namespace {
 
 constexpr std::array<std::string_view, kIsaCount> kIsaNames = {
-    "scalar", "avx2", "avxvnni", "avx512", "avx512vnni", "avx512vbmi", "amx_int8", "neon", "dotprod", "i8mm"};
+    "scalar", "avx2", "avxvnni", "avx512", "avx512vnni", "avx512vbmi", "amx_int8", "neon", "dotprod", "i8mm", "cuda"};
 
 int usable_cores() {
   cpu_set_t set;
@@ -48,6 +48,19 @@ std::optional<IsaSet> arm64_isa(std::string_view target) {
   if (target == "arm64-dotprod") return isa;
   isa.add(Isa::i8mm);
   return target == "arm64-i8mm" ? std::optional(isa) : std::nullopt;
+}
+
+// An H100 with NVLink (SXM5), as cuda/cost.h reads a machine: 132 multiprocessors at 1.755 GHz, 4096
+// multiply-accumulates of bytes each in a cycle, and what its data sheet says of caches and memory.
+Machine cuda_machine() {
+  Machine machine{
+      .name = "cuda", .l1_bytes = 228 * 1024, .l2_bytes = 50 * 1024 * 1024, .l3_bytes = 50 * 1024 * 1024, .cores = 132};
+  machine.isa.add(Isa::cuda);
+  machine.speeds.gigahertz = 1.755;
+  machine.speeds.tile_gmacs = 1.755 * 4096.0;
+  machine.speeds.memory_gbytes = 3350.0;
+  machine.speeds.barrier_ns = 1500.0;
+  return machine;
 }
 
 }  // namespace
@@ -84,6 +97,7 @@ const Machine& host_machine() {
 Result<Machine> machine_for_target(std::string_view target) {
   Machine machine = host_machine();
   if (target == "host") return machine;
+  if (target == "cuda") return cuda_machine();
   machine.name = std::string(target);
   machine.isa = {};
   if (target == "scalar") return machine;
@@ -103,10 +117,11 @@ Result<Machine> machine_for_target(std::string_view target) {
   machine.isa.add(Isa::avx512vbmi);
   machine.isa.add(Isa::amx_int8);
   if (target == "amx") return machine;
-  return Error{.kind = ErrorKind::usage,
-               .where = "--target",
-               .found = "'" + std::string(target) + "'",
-               .expected = "host, scalar, avx2, avxvnni, avx512vnni, amx, arm64-neon, arm64-dotprod or arm64-i8mm"};
+  return Error{
+      .kind = ErrorKind::usage,
+      .where = "--target",
+      .found = "'" + std::string(target) + "'",
+      .expected = "host, scalar, avx2, avxvnni, avx512vnni, amx, arm64-neon, arm64-dotprod, arm64-i8mm or cuda"};
 }
 
 }  // namespace octavo

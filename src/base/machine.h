@@ -27,8 +27,9 @@ enum class Isa : std::uint8_t {
   neon = 7,        // ARMv8.0's Advanced SIMD
   dotprod = 8,     // neon + sdot, udot
   i8mm = 9,        // dotprod + smmla, usmmla, usdot
+  cuda = 10,       // a CUDA device of compute capability 8.0 or higher: no instructions of the host
 };
-inline constexpr int kIsaCount = 10;
+inline constexpr int kIsaCount = 11;
 constexpr int count_of(Isa) { return kIsaCount; }
 std::string_view name_of(Isa isa);
 
@@ -50,7 +51,8 @@ struct Machine {
   std::int64_t l1_bytes = 32 * 1024;         // data, per core
   std::int64_t l2_bytes = 1024 * 1024;       // per core
   std::int64_t l3_bytes = 16 * 1024 * 1024;  // shared
-  int cores = 1;                             // usable by this process: affinity and cgroup quota respected
+  int cores = 1;                             // usable by this process: affinity and cgroup quota respected; of a device
+                                             // its multiprocessors (cuda/cost.h)
   MachineSpeeds speeds;                      // for predictions alone: nothing that is computed depends on them
 
   bool operator==(const Machine&) const = default;
@@ -65,7 +67,8 @@ struct Machine {
 const Machine& host_machine();
 
 // The machine meant by a --target word: host, scalar, avx2, avxvnni, avx512vnni, amx, arm64-neon, arm64-dotprod,
-// arm64-i8mm. Caches and cores are the host's. Compiling for instructions the host lacks is allowed; running is not.
+// arm64-i8mm, cuda. Caches and cores are the host's, those of cuda an H100's. Compiling for instructions the host lacks
+// is allowed; running is not.
 // Error: usage, with the list of words.
 Result<Machine> machine_for_target(std::string_view target);
 

@@ -283,7 +283,7 @@ void add_compile_options(CLI::App& verb, CompileArguments& arguments, Batches ba
       ->check(positive_number())
       ->group(group);
   add(verb.add_option("--target", options.target,
-                      "host, scalar, avx2, avxvnni, avx512vnni, amx, arm64-neon, arm64-dotprod or arm64-i8mm")
+                      "host, scalar, avx2, avxvnni, avx512vnni, amx, arm64-neon, arm64-dotprod, arm64-i8mm or cuda")
           ->capture_default_str());
   add(add_word_option(verb, "--rounding", options.rounding, kProfiles,
                       "formulas of a quantized TFLite file: tflite-xnnpack (default: what LiteRT computes), "

@@ -22,16 +22,16 @@ struct WindowArgs {
 // grid, tiles of pixels in x, of channels in y.
 struct ConvArgs {
   const std::byte* x = nullptr;
-  const std::byte* w = nullptr;     // s8 [group][channel][k], zeros between the last of a group and a whole tile
+  const std::byte* w = nullptr;        // s8 [group][channel][k], zeros between the last of a group and a whole tile
   const std::int32_t* bias = nullptr;  // with multipliers and rests in the same places
   const std::byte* padding = nullptr;  // 16 times what stands around the image
   const std::uint8_t* other = nullptr;
   std::byte* y = nullptr;
   WindowArgs window;
   RowEpilogue epilogue;
-  std::int64_t pixels = 0;                          // of all images of y
-  std::int32_t group_in = 1, group_out = 1;         // channels of a group
-  std::int32_t padded_out = 1, padded_k = 1;        // of a group, in w
+  std::int64_t pixels = 0;                    // of all images of y
+  std::int32_t group_in = 1, group_out = 1;   // channels of a group
+  std::int32_t padded_out = 1, padded_k = 1;  // of a group, in w
 };
 
 // A channel of its own for each group; `lanes` of them (4 or 1) by each thread.
@@ -44,8 +44,8 @@ struct DepthwiseArgs {
   std::byte* y = nullptr;
   WindowArgs window;
   RowEpilogue epilogue;
-  std::int64_t threads = 0;         // of all blocks that have something to do
-  std::int32_t per_input = 1;       // channels of y for each of x
+  std::int64_t threads = 0;    // of all blocks that have something to do
+  std::int32_t per_input = 1;  // channels of y for each of x
   std::int32_t x_zero_point = 0;
 };
 
@@ -63,13 +63,13 @@ struct PoolArgs {
 
 inline constexpr int kMostAxes = 6;
 
-// y of `axes` axes, dense; of an operand each axis has a stride in elements, 0 where it is broadcast.
+// y, dense, of axes that end at the last one of these; of an operand each has a stride in elements, 0 where it is
+// broadcast.
 struct StridedArgs {
   const std::byte* x = nullptr;
   const std::byte* other = nullptr;
   std::byte* y = nullptr;
   std::int64_t elements = 0;
-  std::int32_t axes = 0;
   std::int64_t size[kMostAxes] = {};
   std::int64_t x_stride[kMostAxes] = {};
   std::int64_t other_stride[kMostAxes] = {};

@@ -23,13 +23,16 @@
 #include "kernels/table/table.h"
 #include "kernels/winograd/winograd.h"
 
-// Of octavo_onednn, where it is linked: weak, so that a program without it links too and finds null.
+// Of octavo_onednn and octavo_cuda, where they are linked: weak, so that a program without them links too and finds
+// null.
 extern "C" [[gnu::weak]] const octavo::KernelLibrary* octavo_onednn_library();
+extern "C" [[gnu::weak]] const octavo::KernelLibrary* octavo_cuda_library();
 
 namespace octavo {
 namespace {
 
 const KernelLibrary* onednn() { return octavo_onednn_library == nullptr ? nullptr : octavo_onednn_library(); }
+const KernelLibrary* cuda() { return octavo_cuda_library == nullptr ? nullptr : octavo_cuda_library(); }
 
 std::vector<const KernelCode*> join_families() {
   std::vector<const KernelCode*> codes;
@@ -88,7 +91,8 @@ std::vector<const KernelCode*> join_families() {
   add(cast_codes());
   add(transpose_codes());
   add(winograd_codes());
-  if (const KernelLibrary* library = onednn()) {
+  for (const KernelLibrary* library : {onednn(), cuda()}) {
+    if (library == nullptr) continue;
     for (const std::span<const KernelCode> family : library->families) add(family);
   }
   return codes;
@@ -101,7 +105,9 @@ std::span<const KernelCode* const> all_codes() {
   return codes;
 }
 
-std::string_view library_of(std::string_view kernel) { return kernel.ends_with("_onednn") ? "octavo_onednn" : ""; }
+std::string_view library_of(std::string_view kernel) {
+  return kernel.ends_with("_onednn") ? "octavo_onednn" : kernel.ends_with("_cuda") ? "octavo_cuda" : "";
+}
 
 void prepare_thread() noexcept {
   if (const KernelLibrary* library = onednn()) library->prepare_thread();

@@ -143,12 +143,13 @@ void prepare_thread() noexcept;
 // The codes of all families, and of libraries of kernels that this program links. Refers to nothing that chooses.
 std::span<const KernelCode* const> all_codes();
 
-// A library of kernels that a program may leave out (onednn/).
+// A library of kernels that a program may leave out (onednn/, cuda/).
 struct KernelLibrary {
   std::span<const std::span<const KernelCode>> families;
   void (*prepare_thread)() noexcept = nullptr;
 };
-// The library that a kernel is of by its name, as programs link it ("octavo_onednn"); empty for those of kernels/.
+// The library that a kernel is of by its name, as programs link it ("octavo_onednn", "octavo_cuda"); empty for those of
+// kernels/.
 std::string_view library_of(std::string_view kernel);
 
 }  // namespace octavo

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cuda/cuda.h"
 #include "kernels/argmax/argmax.h"
 #include "kernels/attention/attention.h"
 #include "kernels/byte_product/byte_product.h"
@@ -44,6 +45,10 @@ std::vector<const KernelChoice*> join_families() {
   add(conv_choices());
   add(copy_choices());
   add(counted_choices());
+  add(cuda_conv_choices());
+  add(cuda_depthwise_choices());
+  add(cuda_element_choices());
+  add(cuda_pool_choices());
   add(depthwise_choices());
   add(depthwise_vnni_choices());
   add(dynamic_quantize_choices());

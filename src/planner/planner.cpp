@@ -75,7 +75,8 @@ class Planner {
     find_roots();
     draft_steps();
     if (!errors_.empty()) return errors_;
-    if (options_.batch > 1 && options_.batch_order != BatchOrder::steps) loop_over_images();
+    // A device takes a batch at once: what one image needs does not fill it.
+    if (options_.batch > 1 && options_.batch_order != BatchOrder::steps && !is_for_device()) loop_over_images();
     if (!errors_.empty()) return errors_;
     find_places();
     if (Status status = check_memory(); !status) return status.errors();
@@ -88,6 +89,7 @@ class Planner {
   }
 
  private:
+  bool is_for_device() const { return machine_.isa.has(Isa::cuda); }
   static bool is_alias(const Node& node) { return node.spec->is_view; }
   static std::size_t at(ValueId value) { return static_cast<std::size_t>(value.index); }
   ValueId root_of(ValueId value) const { return root_of_[at(value)]; }
@@ -438,7 +440,7 @@ class Planner {
     plan_.precision = options_.precision;
     plan_.batch = options_.batch;
     plan_.machine = machine_;
-    plan_.machine.cores = Machine{}.cores;  // the plan is the same wherever it is made
+    if (!is_for_device()) plan_.machine.cores = Machine{}.cores;  // the plan is the same wherever it is made
     for (std::size_t i = 0; i < graph_.inputs().size(); ++i) {
       const ValueId input = graph_.inputs()[i];
       root(input).value = add_value(fact(input), Place::input, i, values_[at(input)].name);

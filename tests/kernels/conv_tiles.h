@@ -5,19 +5,21 @@
 #include <cstdint>
 #include <vector>
 
+#include "cuda/cuda.h"
 #include "kernels/conv/conv.h"
 #include "kernels/conv_cases.h"
 #include "support/amx_emulator.h"
+#include "support/cuda_emulator.h"
 
 namespace octavo {
 
 inline bool runs_here(const KernelChoice& kernel) {
-  return host_machine().isa.has(kernel.code.needs) ||
+  return host_machine().isa.has(kernel.code.needs) || testing::is_emulated_cuda(kernel) ||
          (kernel.code.needs == Isa::amx_int8 && testing::AmxEmulation::is_possible());
 }
 
-// The family's table, and the AVX-VNNI tiles in the encoding that AVX-512 machines have. AMX is emulated where it has
-// to be.
+// The family's table, and the AVX-VNNI tiles in the encoding that AVX-512 machines have; those of CUDA devices. AMX and
+// devices are emulated where they have to be.
 inline std::vector<KernelChoice> kernels_of_this_machine() {
   std::vector<KernelChoice> kernels(conv_choices().begin(), conv_choices().end());
   KernelChoice evex = kernels[0];
@@ -27,6 +29,7 @@ inline std::vector<KernelChoice> kernels_of_this_machine() {
   evex.pack = [](const OpCall& call) { return pack_conv(call, kTileVnni256Evex); };
   evex.code.prepare = [](const StepSpec& spec) { return prepare_conv(spec, kTileVnni256Evex); };
   kernels.push_back(evex);
+  kernels.insert(kernels.end(), cuda_conv_choices().begin(), cuda_conv_choices().end());
   std::erase_if(kernels, [](const KernelChoice& kernel) { return !runs_here(kernel); });
   return kernels;
 }

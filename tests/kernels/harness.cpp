@@ -13,6 +13,7 @@
 #include "kernels/schedule.h"
 #include "planner/choice_list.h"
 #include "support/amx_emulator.h"
+#include "support/cuda_emulator.h"
 
 namespace octavo::testing {
 namespace {
@@ -280,9 +281,9 @@ void check_schedules(const KernelChoice& kernel, const KernelCase& test, const P
   }
 }
 
-// AMX is emulated where it has to be.
+// AMX is emulated where it has to be, a CUDA device always.
 bool runs_here(const KernelChoice& kernel) {
-  return host_machine().isa.has(kernel.code.needs) ||
+  return host_machine().isa.has(kernel.code.needs) || is_emulated_cuda(kernel) ||
          (kernel.code.needs == Isa::amx_int8 && AmxEmulation::is_possible());
 }
 

@@ -59,7 +59,7 @@ TEST(KernelList, InstructionSetsExercised) {
   for (int isa = 0; isa < kIsaCount; ++isa) counts[static_cast<Isa>(isa)] = 0;
   for (const KernelChoice* kernel : all_choices()) ++counts[kernel->code.needs];
   for (const auto& [isa, count] : counts) {
-    const bool is_emulated = isa == Isa::amx_int8 && testing::AmxEmulation::is_possible();
+    const bool is_emulated = isa == Isa::cuda || (isa == Isa::amx_int8 && testing::AmxEmulation::is_possible());
     std::printf("%-11s %3d kernels, %s\n", std::string(name_of(isa)).c_str(), count,
                 host_machine().isa.has(isa) ? "exercised" : (is_emulated ? "emulated" : "NOT exercised on this host"));
     EXPECT_GT(count, 0) << name_of(isa);

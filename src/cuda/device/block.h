@@ -1,5 +1,5 @@
-// Block: the threads of a block as kernels see them, on a device. tests/support/cuda_block.h has the same for hosts, where
-// all threads go through a phase one after the other. Part of cuda/device/.
+// Block: the threads of a block as kernels see them, on a device. tests/support/cuda_block.h has the same for hosts,
+// where all threads go through a phase one after the other. Part of cuda/device/.
 //
 // A kernel is a function of its block and its arguments, written as phases: `each` runs one for every thread, what a
 // thread keeps from phase to phase is in an Each, and what a warp does as one (mma, ldmatrix) is a phase of its own.
@@ -45,7 +45,8 @@ struct Block {
   template <int bytes>
   __device__ __forceinline__ static void copy_async(std::byte* to, const std::byte* from) {
     const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
-    if constexpr (bytes == 16) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from) : "memory");
+    if constexpr (bytes == 16)
+      asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from) : "memory");
     else asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(address), "l"(from), "n"(bytes) : "memory");
   }
   // Ends a group of copies.
@@ -56,7 +57,8 @@ struct Block {
     asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
   }
 
-  // ldmatrix.x4: address_of(thread) is a row of 16 bytes in shared memory; to(thread) the four words that become its own.
+  // ldmatrix.x4: address_of(thread) is a row of 16 bytes in shared memory; to(thread) the four words that become its
+  // own.
   template <class AddressOf, class To>
   __device__ __forceinline__ static void load_matrices(const AddressOf& address_of, const To& to) {
     const int thread = static_cast<int>(threadIdx.x);
@@ -73,7 +75,8 @@ struct Block {
   __device__ __forceinline__ static void multiply(const OperandsOf& operands_of) {
     const MmaOperands own = operands_of(static_cast<int>(threadIdx.x));
     asm volatile(
-        "mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        "mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+        "%3};"
         : "+r"(own.sums[0]), "+r"(own.sums[1]), "+r"(own.sums[2]), "+r"(own.sums[3])
         : "r"(own.a[0]), "r"(own.a[1]), "r"(own.a[2]), "r"(own.a[3]), "r"(own.b[0]), "r"(own.b[1]));
   }

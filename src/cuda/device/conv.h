@@ -1,12 +1,13 @@
-// Convolution as an implicit product of matrices: rows are pixels of y, columns channels of y, K the taps of the window,
-// channel by channel. Part of cuda/device/.
+// Convolution as an implicit product of matrices: rows are pixels of y, columns channels of y, K the taps of the
+// window, channel by channel. Part of cuda/device/.
 //
 // A tile of kRows x kColumns sums is four warps' registers. K comes in steps of 64 bytes, which are copied to shared
 // memory kStages - 1 steps ahead:
-//   stage   [kRows][64] of x, then [kColumns][64] of w; the four chunks of 16 bytes of a row are permuted by its number, so
+//   stage   [kRows][64] of x, then [kColumns][64] of w; the four chunks of 16 bytes of a row are permuted by its
+//   number, so
 //           that neither 8 rows read by ldmatrix nor 8 chunks written meet in a bank
-// The sums go through shared memory once more, so that a thread finishes four neighbouring channels, and the threads of a
-// warp write neighbours.
+// The sums go through shared memory once more, so that a thread finishes four neighbouring channels, and the threads of
+// a warp write neighbours.
 #ifndef OCTAVO_CUDA_DEVICE_CONV_H_
 #define OCTAVO_CUDA_DEVICE_CONV_H_
 
@@ -31,7 +32,7 @@ struct ConvTile {
   // Of sums in shared memory: four banks on for each row.
   static constexpr int kSumPitch = kColumns + kQuad;
   static constexpr int kSumBytes = kWarpRows * kSumPitch * 4;
-  static constexpr int kShared = kStages * kStage > kSumBytes ? kStages * kStage : kSumBytes;
+  static constexpr int kShared = kStages * kStage > kSumBytes ? kStages* kStage : kSumBytes;
   static constexpr int kRowsOfThread = kRows * kChunks / kThreads;
   static constexpr int kColumnsOfThread = kColumns * kChunks / kThreads;
   static constexpr int kMmaM = kWarpRows / kMmaRows, kMmaN = kWarpColumns / kMmaColumns;
@@ -139,7 +140,8 @@ struct ConvKernel {
     unrolled<Tile::kColumnsOfThread>([&](auto i) {
       const int column = t / kChunks + i * (Tile::kThreads / kChunks);
       const std::int64_t k = std::int64_t{step} * kStepBytes + t % kChunks * kChunkBytes;
-      block.template copy_async<kChunkBytes>(to + swizzled(column, t % kChunks), p.w + (first + column) * p.padded_k + k);
+      block.template copy_async<kChunkBytes>(to + swizzled(column, t % kChunks),
+                                             p.w + (first + column) * p.padded_k + k);
     });
   }
 

@@ -1,5 +1,5 @@
-// Convolutions with a channel of their own for each group: a thread sums some neighbouring channels of one pixel. Part of
-// cuda/device/.
+// Convolutions with a channel of their own for each group: a thread sums some neighbouring channels of one pixel. Part
+// of cuda/device/.
 #ifndef OCTAVO_CUDA_DEVICE_DEPTHWISE_H_
 #define OCTAVO_CUDA_DEVICE_DEPTHWISE_H_
 

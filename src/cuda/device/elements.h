@@ -1,5 +1,5 @@
-// Kernels of single elements: pairs of stored values, tables, copies, quantize, permuted axes. A thread has one element, or
-// some that are neighbours. Part of cuda/device/.
+// Kernels of single elements: pairs of stored values, tables, copies, quantize, permuted axes. A thread has one
+// element, or some that are neighbours. Part of cuda/device/.
 #ifndef OCTAVO_CUDA_DEVICE_ELEMENTS_H_
 #define OCTAVO_CUDA_DEVICE_ELEMENTS_H_
 

@@ -31,7 +31,8 @@ struct QuadChannels {
 // Four bytes that are neighbours, or the first `count` of them; `is_whole`: they lie at a multiple of four.
 template <class Block>
 OCTAVO_DEVICE void load_quad(const std::uint8_t* from, int count, bool is_whole, std::uint8_t (&bytes)[kQuad]) {
-  if (is_whole) return Block::template copy<kQuad>(reinterpret_cast<std::byte*>(bytes), reinterpret_cast<const std::byte*>(from));
+  if (is_whole)
+    return Block::template copy<kQuad>(reinterpret_cast<std::byte*>(bytes), reinterpret_cast<const std::byte*>(from));
   unrolled<kQuad>([&](auto i) { bytes[i] = i < count ? from[i] : std::uint8_t{0}; });
 }
 

@@ -215,6 +215,7 @@ double Peaks::int8_gmacs_of(Isa isa) const {
     case Isa::avx512vbmi:
     case Isa::dotprod:
     case Isa::i8mm: return dot_gmacs;
+    case Isa::cuda: return tensor_gmacs;
     case Isa::scalar:
     case Isa::avx2:
     case Isa::avx512:
@@ -238,6 +239,7 @@ std::string to_string(const Peaks& peaks) {
   };
   std::string text;
   add(text, "int8 by tdpbusd", peaks.amx_gmacs, "GMAC/s");
+  add(text, "int8 by tensor cores", peaks.tensor_gmacs, "GMAC/s");
   add(text, PeakLoop::kDot, peaks.dot_gmacs, "GMAC/s");
   add(text, PeakLoop::kMadd, peaks.madd_gmacs, "GMAC/s");
   add(text, PeakLoop::kWords, peaks.words_gmacs, "GMAC/s");

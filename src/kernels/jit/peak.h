@@ -12,12 +12,13 @@ namespace octavo {
 
 // Of all threads together. 0 where the machine has no such instruction.
 struct Peaks {
-  double amx_gmacs = 0.0;    // tdpbusd on full tiles: 10^9 multiply-accumulates of u8 by s8 per second
-  double dot_gmacs = 0.0;    // vpdpbusd in the widest form, the same; sdot
-  double words_gmacs = 0.0;  // vpdpwssd in the widest form: of 16-bit integers
-  double madd_gmacs = 0.0;   // vpmaddwd + vpaddd in the widest form: the exact one without vpdpbusd; smull + sadalp
-  double fma_gmacs = 0.0;    // vfmadd231ps in the widest form, f32; fmla
-  double read_gbytes = 0.0;  // 10^9 bytes per second read of memory that is in no cache
+  double amx_gmacs = 0.0;     // tdpbusd on full tiles: 10^9 multiply-accumulates of u8 by s8 per second
+  double tensor_gmacs = 0.0;  // of a CUDA device's tensor cores, the same: known of it, not measured
+  double dot_gmacs = 0.0;     // vpdpbusd in the widest form, the same; sdot
+  double words_gmacs = 0.0;   // vpdpwssd in the widest form: of 16-bit integers
+  double madd_gmacs = 0.0;    // vpmaddwd + vpaddd in the widest form: the exact one without vpdpbusd; smull + sadalp
+  double fma_gmacs = 0.0;     // vfmadd231ps in the widest form, f32; fmla
+  double read_gbytes = 0.0;   // 10^9 bytes per second read of memory that is in no cache
 
   // The best of the machine.
   double int8_gmacs() const;

@@ -1,0 +1,12 @@
+// What programs that link octavo_cuda gain by it. Part of cuda/.
+#include "cuda/cuda.h"
+
+#include <array>
+
+const octavo::KernelLibrary* octavo_cuda_library() {
+  using namespace octavo;
+  static const std::array families = {cuda_conv_codes(), cuda_depthwise_codes(), cuda_element_codes(),
+                                      cuda_pool_codes()};
+  static const KernelLibrary library{families};
+  return &library;
+}

@@ -1,0 +1,32 @@
+// The kernels for CUDA devices, as plans choose and programs load them. Part of cuda/.
+//
+// Nothing here needs a device, a driver or nvcc: a plan for a device is made anywhere. What a device executes is
+// compiled from cuda/device/ into a library of its own (docs/cuda.md).
+#ifndef OCTAVO_CUDA_CUDA_H_
+#define OCTAVO_CUDA_CUDA_H_
+
+#include <span>
+
+#include "kernels/choice.h"
+
+namespace octavo {
+
+// quantized_conv
+std::span<const KernelCode> cuda_conv_codes();
+std::span<const KernelChoice> cuda_conv_choices();
+// quantized_conv with a channel of its own for each group
+std::span<const KernelCode> cuda_depthwise_codes();
+std::span<const KernelChoice> cuda_depthwise_choices();
+// max_pool, quantized_pool
+std::span<const KernelCode> cuda_pool_codes();
+std::span<const KernelChoice> cuda_pool_choices();
+// quantized_elementwise, table, reshape, quantize, transpose
+std::span<const KernelCode> cuda_element_codes();
+std::span<const KernelChoice> cuda_element_choices();
+
+}  // namespace octavo
+
+// Found by kernels/code_list.cpp wherever it is linked, as onednn/ is.
+extern "C" const octavo::KernelLibrary* octavo_cuda_library();
+
+#endif  // OCTAVO_CUDA_CUDA_H_

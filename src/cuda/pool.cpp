@@ -1,0 +1,106 @@
+// max_pool and quantized_pool of NHWC images. Part of cuda/.
+#include "cuda/cost.h"
+#include "cuda/cuda.h"
+#include "cuda/launch.h"
+#include "cuda/window.h"
+#include "kernels/epilogue/step.h"
+#include "ops/max_pool/max_pool.h"
+#include "ops/quantized_pool/quantized_pool.h"
+
+namespace octavo::cuda {
+namespace {
+
+std::string refuse_window(const CallView& call, const Window& window) {
+  if (call.output().elements() >= std::int64_t{1} << 38) return "needs a grid that devices have";
+  return window_refusal(window, *call.input(0).shape, *call.output().shape);
+}
+
+std::string refuse_max(const CallView& call) {
+  const auto& attrs = call.attrs->as<MaxPoolAttrs>();
+  if (call.input(0).dtype != DType::u8) return "needs u8";
+  if (attrs.layout != Layout::channels_last) return "needs channels_last";
+  return refuse_window(call, attrs.window);
+}
+
+Result<std::unique_ptr<Step>> make_max(const CallView& call, const StepSpec& spec) {
+  LaunchMaker<PoolArgs> maker;
+  PoolArgs& args = maker.arguments;
+  args.window = window_args(call.attrs->as<MaxPoolAttrs>().window, *call.input(0).shape, *call.output().shape);
+  args.threads = call.output().elements();
+  maker.point(args.x, Operand::input, 0);
+  maker.point(args.y, Operand::output, 0);
+  maker.launch.kernel = "max_pool_u8";
+  maker.for_threads(args.threads);
+  return maker.make(spec);
+}
+
+std::string refuse_quantized(const CallView& call) {
+  if (call.output().dtype == DType::f32) return "needs bytes or sums as its result";
+  if (std::string reason = step_epilogue_refusal<QuantizedPoolAttrs, kPoolOperands>(call); !reason.empty())
+    return reason;
+  return refuse_window(call, call.attrs->as<QuantizedPoolAttrs>().window);
+}
+
+Result<std::unique_ptr<Step>> make_quantized(const CallView& call, const StepSpec& spec) {
+  const auto& attrs = call.attrs->as<QuantizedPoolAttrs>();
+  const StepEpilogue epilogue = *StepEpilogue::of(attrs.epilogue, kPoolOperands, call);
+  LaunchMaker<PoolArgs> maker;
+  PoolArgs& args = maker.arguments;
+  args.window = window_args(attrs.window, *call.input(0).shape, *call.output().shape);
+  args.epilogue = epilogue.rows;
+  args.threads = call.output().elements();
+  args.x_zero_point = attrs.x_zero_point, args.x_scale = attrs.x_scale;
+  args.is_signed = call.input(0).dtype == DType::s8 ? 1 : 0;
+  if (attrs.count_include_pad) args.count = args.window.kernel_h * args.window.kernel_w;
+  maker.point(args.x, Operand::input, 0);
+  maker.point(args.y, Operand::output, 0);
+  const auto point_at = [&](int input, const auto& member) {
+    maker.point_if(input >= 0, member, Operand::input, static_cast<std::size_t>(input));
+  };
+  point_at(epilogue.table, args.epilogue.table);
+  if (epilogue.rows.formula == Formula::double_scale) {
+    point_at(epilogue.factor, args.epilogue.double_multiplier);
+  } else {
+    point_at(epilogue.factor, args.epilogue.fixed_multiplier);
+    point_at(epilogue.shift, args.epilogue.fixed_shift);
+  }
+  constexpr std::string_view kernels[] = {"sum_pool", "average_pool", "mean_pool"};
+  maker.launch.kernel = kernels[static_cast<std::size_t>(attrs.form)];
+  maker.for_threads(args.threads);
+  return maker.make(spec);
+}
+
+// A thread reads its taps one after the other, and waits for each.
+double cost_of(const CallView& view, const Window& window, const Machine& machine) {
+  constexpr double kTapNs = 30.0, kThreadsAtOnce = 2048.0;
+  const double taps = static_cast<double>(window.kernel[0] * window.kernel[1]);
+  const double turns = static_cast<double>(view.output().elements()) / (kThreadsAtOnce * machine.cores);
+  return memory_ns(view, machine) + taps * kTapNs * std::max(1.0, turns);
+}
+
+constexpr KernelChoice kChoices[] = {
+    {.code =
+         {.name = "max_pool_cuda", .op = "max_pool", .needs = Isa::cuda, .prepare = prepare_by<refuse_max, make_max>},
+     .refusal = refusal_by<refuse_max>,
+     .cost =
+         [](const OpCall& call, const Machine& machine) {
+           return cost_of(view_of(call), call.attrs->as<MaxPoolAttrs>().window, machine);
+         },
+     .knows_speeds = true},
+    {.code = {.name = "pool_q8_cuda",
+              .op = "quantized_pool",
+              .needs = Isa::cuda,
+              .prepare = prepare_by<refuse_quantized, make_quantized>},
+     .refusal = refusal_by<refuse_quantized>,
+     .cost =
+         [](const OpCall& call, const Machine& machine) {
+           return cost_of(view_of(call), call.attrs->as<QuantizedPoolAttrs>().window, machine);
+         },
+     .knows_speeds = true}};
+constexpr auto kCodes = codes_of(kChoices);
+
+}  // namespace
+}  // namespace octavo::cuda
+
+std::span<const octavo::KernelCode> octavo::cuda_pool_codes() { return cuda::kCodes; }
+std::span<const octavo::KernelChoice> octavo::cuda_pool_choices() { return cuda::kChoices; }

@@ -1,0 +1,120 @@
+// HostBlock: cuda/device/block.h for hosts, where all threads of a block go through a phase one after the other.
+//
+// What a device leaves to chance is bad luck here: copies to shared memory are made when they are waited for, no
+// sooner, and shared memory is full of a pattern at the beginning.
+#ifndef OCTAVO_TESTS_SUPPORT_CUDA_BLOCK_H_
+#define OCTAVO_TESTS_SUPPORT_CUDA_BLOCK_H_
+
+#include <array>
+#include <cstring>
+#include <deque>
+#include <vector>
+
+#include "cuda/device/mma.h"
+
+namespace octavo::cuda {
+
+// The threads of a HostBlock, of which there is one at a time in a thread.
+inline thread_local int block_threads = 0;
+
+class HostBlock {
+ public:
+  template <class T>
+  class Each {
+   public:
+    T& operator[](int thread) { return values_[static_cast<std::size_t>(thread)]; }
+
+   private:
+    std::vector<T> values_ = std::vector<T>(static_cast<std::size_t>(block_threads));
+  };
+
+  HostBlock(std::array<std::int64_t, 3> index, int threads, int shared_bytes)
+      : index_(index), shared_(static_cast<std::size_t>(shared_bytes), std::byte{0xa5}) {
+    block_threads = threads;
+  }
+
+  std::int64_t x() const { return index_[0]; }
+  std::int64_t y() const { return index_[1]; }
+  std::int64_t z() const { return index_[2]; }
+  std::byte* shared() { return shared_.data(); }
+
+  template <class F>
+  static void each(const F& f) {
+    for (int thread = 0; thread < block_threads; ++thread) f(thread);
+  }
+  static void sync() {}
+
+  template <std::size_t bytes>
+  static void copy(std::byte* to, const std::byte* from) {
+    std::memcpy(to, from, bytes);
+  }
+
+  template <int bytes>
+  void copy_async(std::byte* to, const std::byte* from) {
+    group_.push_back({to, from, bytes});
+  }
+  void commit_copies() {
+    pending_.push_back(std::move(group_));
+    group_.clear();
+  }
+  template <int pending>
+  void wait_for_copies() {
+    for (; pending_.size() > pending; pending_.pop_front()) {
+      for (const Copy& one : pending_.front()) std::memcpy(one.to, one.from, static_cast<std::size_t>(one.bytes));
+    }
+  }
+
+  template <class AddressOf, class To>
+  static void load_matrices(const AddressOf& address_of, const To& to) {
+    for (int warp = 0; warp < block_threads; warp += kWarp) {
+      for (int lane = 0; lane < kWarp; ++lane) {
+        const Words words = to(warp + lane);
+        std::uint32_t* const own[] = {&words.a, &words.b, &words.c, &words.d};
+        for (int matrix = 0; matrix < 4; ++matrix)
+          std::memcpy(own[matrix], address_of(warp + 8 * matrix + lane / 4) + 4 * (lane % 4), 4);
+      }
+    }
+  }
+
+  template <class OperandsOf>
+  static void multiply(const OperandsOf& operands_of) {
+    for (int warp = 0; warp < block_threads; warp += kWarp) multiply_warp(warp, operands_of);
+  }
+
+ private:
+  struct Copy {
+    std::byte* to;
+    const std::byte* from;
+    int bytes;
+  };
+
+  template <class OperandsOf>
+  static void multiply_warp(int warp, const OperandsOf& operands_of) {
+    std::uint8_t a[kMmaRows][kMmaBytes];
+    std::int8_t b[kMmaColumns][kMmaBytes];
+    for (int lane = 0; lane < kWarp; ++lane) {
+      const MmaOperands own = operands_of(warp + lane);
+      const int row = lane / 4, four = 4 * (lane % 4);
+      for (int i = 0; i < 4; ++i) std::memcpy(&a[row + i % 2 * 8][four + i / 2 * 16], &own.a[i], 4);
+      for (int i = 0; i < 2; ++i) std::memcpy(&b[row][four + i * 16], &own.b[i], 4);
+    }
+    for (int lane = 0; lane < kWarp; ++lane) {
+      const MmaOperands own = operands_of(warp + lane);
+      for (int i = 0; i < 4; ++i) {
+        const int row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
+        auto sum = static_cast<std::uint32_t>(own.sums[i]);
+        for (int k = 0; k < kMmaBytes; ++k) sum += static_cast<std::uint32_t>(a[row][k] * b[column][k]);
+        own.sums[i] = static_cast<std::int32_t>(sum);
+      }
+    }
+  }
+
+  std::array<std::int64_t, 3> index_;
+  std::vector<std::byte> shared_;
+  std::vector<Copy> group_;
+  std::deque<std::vector<Copy>> pending_;
+};
+
+}  // namespace octavo::cuda
+
+#endif  // OCTAVO_TESTS_SUPPORT_CUDA_BLOCK_H_
