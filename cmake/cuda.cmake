@@ -16,9 +16,8 @@ set(image_options)
 set(images)
 foreach(architecture ${OCTAVO_CUDA_ARCHITECTURES})
   set(image ${device_output}/kernels_sm${architecture}.cubin)
-  add_custom_command(OUTPUT ${image} ${image}.txt
-    COMMAND ${nvcc} -arch=sm_${architecture} -cubin -Xptxas -v,-warn-spills,-warn-lmem-usage -MD -MF ${image}.d -o ${image} ${device_source} 2> ${image}.txt || ${CMAKE_COMMAND} -E cat ${image}.txt && exit 1
-    COMMAND ${CMAKE_COMMAND} -E touch ${image}.txt
+  add_custom_command(OUTPUT ${image}
+    COMMAND ${nvcc} -arch=sm_${architecture} -cubin -Xptxas -warn-spills,-warn-lmem-usage -MD -MF ${image}.d -o ${image} ${device_source}
     DEPENDS ${device_source} DEPFILE ${image}.d VERBATIM)
   list(APPEND images ${image})
   list(APPEND image_options --image3=kind=elf,sm=${architecture},file=${image})

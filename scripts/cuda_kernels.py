@@ -42,6 +42,9 @@ class Kernel:
     def __init__(self, name):
         self.name, self.registers, self.stack, self.local, self.code = name, 0, 0, 0, []
 
+    def stores(self, first, last):
+        return any(first <= address <= last and name.startswith("STS") for address, name, _ in self.code)
+
     def loop(self):
         """The innermost loop with most tensor core instructions; none of a kernel without them."""
         best = None
@@ -52,6 +55,8 @@ class Kernel:
             loop = Loop([name for _, name, _ in self.code[first:at + 1]])
             if loop.imma and (best is None or loop.count < best.count):
                 best = loop
+                # Of bytes that are gathered one by one: how often it runs is not in these numbers.
+                best.has_loop = any(n == "BRA" and t is not None and target <= t < a and self.stores(t, a) for a, n, t in self.code[first:at])
         return best
 
 
@@ -105,7 +110,7 @@ def main():
             share, bound = loop.share(architecture) if loop else (0, "")
             row = [f"sm_{architecture}", f"{kernel.name:16}", f"{kernel.registers:3} registers", f"{len(kernel.code):5} instructions"]
             if loop:
-                row += [f"loop {loop.count:4}, {loop.imma:3} IMMA", f"{share:4.0%} of peak, bound by {bound}"]
+                row += [f"loop {loop.count:4}, {loop.imma:3} IMMA", "a loop in it" if loop.has_loop else f"{share:4.0%} of peak, bound by {bound}"]
             print(bar.join(row))
     for text in wrong:
         print(f"{sys.argv[0]}: {text}", file=sys.stderr)

@@ -5,6 +5,7 @@
 #include "cuda/cuda.h"
 #include "cuda/launch.h"
 #include "cuda/window.h"
+#include "kernels/conv/conv_step.h"
 
 namespace octavo::cuda {
 namespace {
@@ -53,6 +54,9 @@ template <const Tile& tile>
 std::string refuse(const CallView& call) {
   if (std::string reason = refuse_conv(call); !reason.empty()) return reason;
   if (call.input(kConvX).dtype != DType::u8) return "needs an input of type u8";
+  const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
+  if (attrs.groups > 1 && attrs.groups == (*call.input(kConvX).shape)[3])
+    return "needs more than one input channel per group";
   if (call.input(kConvOffset).exists()) return "needs weights without an offset";
   const Sizes s = sizes_of(call, tile);
   constexpr std::int64_t kMostBytes = std::int64_t{1} << 31;
@@ -136,7 +140,8 @@ constexpr KernelChoice kernel(std::string_view name) {
                    .op = "quantized_conv",
                    .needs = Isa::cuda,
                    .packs = true,
-                   .prepare = prepare_by<refuse<tile>, make<tile>>},
+                   .prepare = prepare_by<refuse<tile>, make<tile>>,
+                   .in_place_input = residual_in_place},
           .refusal = refusal<tile>,
           .cost = cost<tile>,
           .knows_speeds = true,
