@@ -67,7 +67,8 @@ struct CompileOptions {
   // None: int8 where the file is quantized or samples are given, else what `unquantized` says.
   std::optional<Precision> precision;
   Unquantized unquantized = Unquantized::refuse;
-  std::string target = "host";  // host, scalar, avx2, avxvnni, avx512vnni, amx, arm64-neon, arm64-dotprod, arm64-i8mm
+  std::string target = "host";  // host, scalar, avx2, avxvnni, avx512vnni, amx, arm64-neon, arm64-dotprod, arm64-i8mm,
+                                // cuda
   std::vector<std::int64_t> batches = {1};  // at least 1, each once: a plan each, over one set of weights
   // Whole shapes by input; they override the file's, whose dimensions otherwise stay open where it leaves them open.
   std::map<std::string, std::vector<Extent>> shapes;

@@ -215,7 +215,38 @@ double median_ms(std::vector<std::int64_t>& ns) {
   return static_cast<double>(*middle) * 1e-6;
 }
 
+namespace {
+
+// A plan for a device, as the planner saw it.
+Result<Explanation> predicted(const std::string& name, const v1::CompiledModel& compiled, const RunChoice& choice) {
+  Explanation e{.model = name, .info = compiled.info(), .is_predicted = true};
+  const auto index = plan_of_shapes(e.info, choice);
+  if (!index) return index.errors();
+  e.plan = e.info.plans[*index];
+  const Plan& plan = v1::Access::of(compiled).plans[*index];
+  e.machine = fmt::format("{}, {} multiprocessors", plan.machine.name, plan.machine.cores);
+  e.peaks.tensor_gmacs = plan.machine.speeds.tile_gmacs * plan.machine.cores;
+  e.peaks.read_gbytes = plan.machine.speeds.memory_gbytes;
+  const std::vector<ValueIndex> value_roots = roots(plan);
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    ExplainedStep step = described(plan, value_roots, i);
+    step.ms = step.least_ms = step.predicted_ms;
+    set_bound(step, e.peak_gmacs(step), e.peaks.read_gbytes);
+    e.steps.push_back(std::move(step));
+  }
+  e.run_ms = e.steps_ms();
+  return e;
+}
+
+bool is_for_device(const octavo::CompiledModel& model) {
+  return std::any_of(model.plans.begin(), model.plans.end(),
+                     [](const Plan& plan) { return plan.needs.has(Isa::cuda); });
+}
+
+}  // namespace
+
 Result<Explanation> explain(const std::string& name, const v1::CompiledModel& compiled, const ExplainOptions& options) {
+  if (is_for_device(v1::Access::of(compiled))) return predicted(name, compiled, options.choice);
   auto session = Session::create(compiled, options.choice, options.threads);
   if (!session) return session.errors();
   Explanation e{.model = name, .info = compiled.info(), .plan = session->plan(), .threads = session->threads()};
@@ -278,11 +309,13 @@ nlohmann::json explanation_json(const Explanation& e) {
           {"batch", e.plan.batch},
           {"shapes", shapes_of(e.plan.inputs)},
           {"threads", e.threads},
+          {"is_predicted", e.is_predicted},
           {"runs", e.runs},
           {"run_ms", e.run_ms},
           {"peaks",
            {{"int8_gmacs", e.peaks.int8_gmacs()},
             {"amx_gmacs", e.peaks.amx_gmacs},
+            {"tensor_gmacs", e.peaks.tensor_gmacs},
             {"vpdpbusd_gmacs", e.peaks.dot_gmacs},
             {"vpmaddwd_gmacs", e.peaks.madd_gmacs},
             {"vpdpwssd_gmacs", e.peaks.words_gmacs},

@@ -40,21 +40,6 @@ bool is_asked(const v1::PlanInfo& plan, const v1::PlanChoice& choice) {
   return (!choice.precision || plan.precision == *choice.precision) && (!choice.batch || plan.batch == *choice.batch);
 }
 
-// Of a file whose sizes are fixed.
-Result<std::size_t> plan_of_shapes(const v1::ModelInfo& info, const RunChoice& choice) {
-  std::vector<std::string> has;
-  for (std::size_t i = 0; i < info.plans.size(); ++i) {
-    const v1::InputShapes own = shapes_of(info.plans[i].inputs);
-    const bool fits = std::ranges::all_of(choice.shapes, [&](const auto& asked) {
-      const auto input = own.find(asked.first);
-      return input != own.end() && input->second == asked.second;
-    });
-    if (fits && is_asked(info.plans[i], choice.plan)) return i;
-    has.push_back(described(info.plans[i]));
-  }
-  return usage(info, v1::text_of(choice.shapes), fmt::format("its sizes, which are fixed: {}", fmt::join(has, "; ")));
-}
-
 // The sizes that the shapes of some inputs say.
 std::map<std::string, std::int64_t> sizes_said(const v1::ModelInfo& info, const v1::InputShapes& given) {
   std::map<std::string, std::int64_t> sizes;
@@ -121,6 +106,20 @@ Result<std::optional<Preprocess>> pictures_of(const v1::ModelInfo& info) {
 }
 
 }  // namespace
+
+Result<std::size_t> plan_of_shapes(const v1::ModelInfo& info, const RunChoice& choice) {
+  std::vector<std::string> has;
+  for (std::size_t i = 0; i < info.plans.size(); ++i) {
+    const v1::InputShapes own = shapes_of(info.plans[i].inputs);
+    const bool fits = std::ranges::all_of(choice.shapes, [&](const auto& asked) {
+      const auto input = own.find(asked.first);
+      return input != own.end() && input->second == asked.second;
+    });
+    if (fits && is_asked(info.plans[i], choice.plan)) return i;
+    has.push_back(described(info.plans[i]));
+  }
+  return usage(info, v1::text_of(choice.shapes), fmt::format("its sizes, which are fixed: {}", fmt::join(has, "; ")));
+}
 
 RunChoice choice_of(const std::string& path, const CompileRequest& request) {
   const bool is_at_size = !request.shapes.empty() && v1::is_compiled(path);

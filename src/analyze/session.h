@@ -24,6 +24,9 @@ struct RunChoice {
 // What the request asks for of the model at `path`.
 RunChoice choice_of(const std::string& path, const CompileRequest& request);
 
+// Of ModelInfo::plans, the first that is asked for. Error (usage), with the list of what there is.
+Result<std::size_t> plan_of_shapes(const v1::ModelInfo& info, const RunChoice& choice);
+
 // Whether more is open than one first dimension, so that a batch does not tell a plan.
 bool opens_more_than_batch(const v1::ModelInfo& info);
 

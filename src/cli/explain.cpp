@@ -34,14 +34,22 @@ void print_head(const Explanation& e) {
   const Machine& machine = host_machine();
   fmt::print("{}  {}, {} nodes -> {} kernels, {}, batch {}\n", e.model, e.info.dialect, e.info.source_nodes,
              e.steps.size(), name_of(e.plan.precision), e.plan.batch);
-  fmt::print("{}, {} thread{}: at best, measured: {}\n", machine.name, e.threads, e.threads == 1 ? "" : "s",
-             to_string(e.peaks));
+  if (e.is_predicted) fmt::print("{}: at best: {}\n", e.machine, to_string(e.peaks));
+  else
+    fmt::print("{}, {} thread{}: at best, measured: {}\n", machine.name, e.threads, e.threads == 1 ? "" : "s",
+               to_string(e.peaks));
   for (const v1::TensorInfo& input : e.plan.inputs) fmt::print("input   {}  {}\n", input.name, describe_tensor(input));
   for (const v1::TensorInfo& output : e.plan.outputs)
     fmt::print("output  {}  {}\n", output.name, describe_tensor(output));
   if (e.plan.steps_by_image > 0)
     fmt::print("kernels below {} run image by image, each thread its own; times, bytes and arithmetic of all images\n",
                e.plan.steps_by_image);
+  if (e.is_predicted) {
+    fmt::print(
+        "nothing was run: times are predicted, {:.3f} ms a run; {:.1f} % of the multiply-accumulates in integers\n\n",
+        e.run_ms, 100.0 * e.integer_share_of_macs());
+    return;
+  }
   fmt::print(
       "{:.3f} ms a run (median of {}), {:.3f} ms the sum of its kernels; {:.1f} % of the multiply-accumulates in "
       "integers\n\n",

@@ -125,8 +125,8 @@ double cost(const OpCall& call, const Machine& machine) {
   const CallView view = view_of(call);
   const Sizes s = sizes_of(view, tile);
   const std::array<std::int64_t, 3> grid = grid_of(s, tile);
-  // Single bytes are gathered by as many instructions as multiply them.
-  const double gathering = copied_at_once(s.group_in) == 1 ? 0.3 : copied_at_once(s.group_in) == 4 ? 0.7 : 1.0;
+  // What is left of the share where x is copied by smaller pieces: scripts/cuda_kernels.py.
+  const double gathering = copied_at_once(s.group_in) == 1 ? 0.2 : copied_at_once(s.group_in) == 4 ? 0.55 : 1.0;
   const BlockWork work{.blocks = static_cast<double>(grid[0] * grid[1] * grid[2]),
                        .block_macs = static_cast<double>(tile.rows * tile.columns * s.padded_k),
                        .share = tile.share * gathering,
