@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "run/context_memory.h"
+#include "run/device.h"
 #include "run/float_mode.h"
 #include "run/model.h"
 #include "run/region_runner.h"
@@ -84,6 +85,10 @@ struct Context::State {
   Pointers pointers;
   std::deque<RegionRunner> regions;
   std::vector<CallerPointer> caller_inputs, caller_outputs;
+  // Of a plan for a device: its own context there, and the caller's tensors of this run. All above is empty then.
+  std::unique_ptr<DeviceContext> device;
+  std::vector<const std::byte*> device_inputs;
+  std::vector<std::byte*> device_outputs;
   StepHook hook;
   bool hook_needs_values = true;
   std::vector<TensorView> hook_outputs;  // parallel to the outputs' pointers
@@ -98,6 +103,7 @@ struct Context::State {
     state->prepared = std::move(prepared);
     state->plan = state->prepared->plan;
     state->executor = std::move(executor);
+    if (state->prepared->device != nullptr) return on_device(std::move(state));
     const int threads = state->executor ? context_threads(*state->model, state->executor->threads()) : 1;
     if (Status status = state->allocate(threads, before); !status) return status.errors();
     const std::vector<PreparedStep>& steps = state->prepared->steps;
@@ -105,6 +111,15 @@ struct Context::State {
     for (std::size_t i = 0; i < steps.size(); ++i) state->add_call(state->plan->steps[i], *steps[i].step, threads);
     state->look_ahead();
     state->prepare_regions(threads);
+    return state;
+  }
+
+  static Result<std::unique_ptr<State>> on_device(std::unique_ptr<State> state) {
+    auto device = state->prepared->device->make_context();
+    if (!device) return device.errors();
+    state->device = std::move(*device);
+    state->device_inputs.resize(state->plan->inputs.size());
+    state->device_outputs.resize(state->plan->outputs.size());
     return state;
   }
 
@@ -210,8 +225,24 @@ struct Context::State {
   }
 
   void bind(std::span<const std::byte* const> in, std::span<std::byte* const> out) {
+    if (device != nullptr) {
+      std::copy(in.begin(), in.end(), device_inputs.begin());
+      std::copy(out.begin(), out.end(), device_outputs.begin());
+      return;
+    }
     for (const CallerPointer& pointer : caller_inputs) pointers.inputs[pointer.slot] = in[pointer.index];
     for (const CallerPointer& pointer : caller_outputs) pointers.outputs[pointer.slot] = out[pointer.index];
+  }
+
+  // All of a plan for a device; values stay there, so that a hook is told of none.
+  Status run_on_device() {
+    if (!hook) return device->run(device_inputs, device_outputs);
+    return device->run_by_steps(device_inputs, device_outputs, [this](std::size_t index, std::int64_t elapsed_ns) {
+      std::vector<TensorView> outputs;
+      for (const ValueIndex output : plan->steps[index].outputs)
+        outputs.push_back({.dtype = plan->value(output).dtype, .shape = Shape(plan->value(output).shape)});
+      tell(index, elapsed_ns, outputs);
+    });
   }
 
   // A hook and a caller's parallel_for may throw; the context is then as good as before.
@@ -292,7 +323,9 @@ const Plan& Context::plan() const { return *state_->plan; }
 std::vector<std::byte> Context::schedule_of(std::size_t step) const {
   return state_->prepared->steps[step].step->schedule();
 }
-std::uint64_t Context::memory_bytes() const { return state_->memory.get_deleter().bytes; }
+std::uint64_t Context::memory_bytes() const {
+  return state_->device != nullptr ? state_->device->memory_bytes() : state_->memory.get_deleter().bytes;
+}
 
 Status Context::run(std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
                     const std::stop_token& stop) {
@@ -300,6 +333,12 @@ Status Context::run(std::span<const ConstTensorView> inputs, std::span<const Ten
   if (Status status = check_tensors(inputs, *state.plan, state.plan->inputs, "input"); !status) return status;
   if (Status status = check_tensors(outputs, *state.plan, state.plan->outputs, "output"); !status) return status;
   if (Status status = check_overlap(inputs, outputs, *state.plan); !status) return status;
+  if (state.device != nullptr) {
+    const auto data = [](const auto& tensor) { return tensor.data; };
+    std::ranges::transform(inputs, state.device_inputs.begin(), data);
+    std::ranges::transform(outputs, state.device_outputs.begin(), data);
+    return state.run_on_device();
+  }
   for (const CallerPointer& pointer : state.caller_inputs)
     state.pointers.inputs[pointer.slot] = inputs[pointer.index].data;
   for (const CallerPointer& pointer : state.caller_outputs)
@@ -314,11 +353,15 @@ Status Context::run(std::span<const std::byte* const> inputs, std::span<std::byt
   if (outputs.size() != state.plan->outputs.size())
     return wrong("outputs", std::to_string(outputs.size()), std::to_string(state.plan->outputs.size()));
   state.bind(inputs, outputs);
+  if (state.device != nullptr) return state.run_on_device();
   return state.run_range(0, state.calls.size(), {});
 }
 
 Status Context::run_steps(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
                           std::size_t first, std::size_t last) {
+  if (state_->device != nullptr)
+    return Error{
+        .kind = ErrorKind::unsupported, .found = "some steps of a plan for a device", .expected = "all of them"};
   state_->bind(inputs, outputs);
   return state_->run_range(first, last, {});
 }

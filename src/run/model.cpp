@@ -5,6 +5,7 @@
 
 #include "base/host.h"
 #include "run/context_memory.h"
+#include "run/device.h"
 #include "run/open_plans.h"
 #include "run/prepare.h"
 
@@ -37,9 +38,20 @@ Error cannot_run(const CompiledModel& model, ErrorKind kind, std::string found) 
                .hint = "Compile the model again with --target host"};
 }
 
+// Errors of a file.
+Errors in(const std::string& source, Errors errors) {
+  for (Error& error : errors) error.where = source + (error.where.empty() ? "" : ", " + error.where);
+  return errors;
+}
+
 // Of another processor altogether: usage, with all that the file holds. Of one that has more: resource.
 Status check_instructions(const CompiledModel& model) {
-  const IsaSet has = host_machine().isa;
+  IsaSet has = host_machine().isa;
+  if (std::any_of(model.plans.begin(), model.plans.end(), is_for_device) ||
+      (model.network && model.network->machine.isa.has(Isa::cuda))) {
+    if (Status status = check_device(); !status) return in(model.source, status.errors());
+    has.add(Isa::cuda);
+  }
   const bool is_foreign = std::any_of(model.plans.begin(), model.plans.end(),
                                       [&](const Plan& plan) { return are_of_two_processors(plan.needs, has); }) ||
                           (model.network && are_of_two_processors(model.network->machine.isa, has));
@@ -85,13 +97,13 @@ Result<std::shared_ptr<const Model>> load_model(CompiledModel compiled, const Lo
   model->compiled_ = std::move(compiled);
   for (std::size_t i = 0; i < made.size(); ++i) made[i]->plan = &model->compiled_.plans[i];
   model->constants_ = std::make_unique<ConstantStore>(model->compiled_.constants, model->compiled_.plans);
+  for (const std::shared_ptr<PreparedPlan>& plan : made) {
+    if (Status status = place_on_device(*plan, *model->constants_); !status)
+      return in(model->compiled_.source, status.errors());
+  }
   if (!model->compiled_.network) return std::shared_ptr<const Model>(std::move(model));
   auto open = OpenPlans::create(model->compiled_, *model->constants_, model->prepared_, resolved);
-  if (!open) {
-    Errors errors = std::move(open).errors();
-    for (Error& error : errors) error.where = model->compiled_.source + ", " + error.where;
-    return errors;
-  }
+  if (!open) return in(model->compiled_.source, std::move(open).errors());
   model->open_ = std::move(*open);
   return std::shared_ptr<const Model>(std::move(model));
 }

@@ -34,11 +34,14 @@ struct PreparedStep {
   std::unique_ptr<const Step> step;
 };
 
+class DevicePlan;
+
 // A plan whose steps are prepared. Immutable.
 struct PreparedPlan {
   const Plan* plan = nullptr;  // of the file, or `owned`
   std::vector<PreparedStep> steps;
   Plan owned;
+  std::shared_ptr<const DevicePlan> device;  // that runs it; null: this machine's processor
 };
 
 // What became of the sizes that were asked for.

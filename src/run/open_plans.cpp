@@ -5,6 +5,7 @@
 
 #include "base/input_sizes.h"
 #include "run/context_memory.h"
+#include "run/device.h"
 #include "run/plan_provider.h"
 #include "run/prepare.h"
 
@@ -173,6 +174,7 @@ Result<std::shared_ptr<const PreparedPlan>> OpenPlans::make(std::span<const std:
   auto steps = prepare_plan(made->owned, constants_, options_);
   if (!steps) return steps.errors();
   made->steps = std::move(*steps);
+  if (Status status = place_on_device(*made, constants_); !status) return status.errors();
   return std::shared_ptr<const PreparedPlan>(std::move(made));
 }
 

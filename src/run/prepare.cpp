@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "ops/list.h"
+#include "run/device.h"
 
 namespace octavo {
 namespace {
@@ -97,7 +98,7 @@ class StepPreparer {
     kernel_ = *it;
     if (kernel_->op != "*" && kernel_->op != step_.op)
       return damaged("kernel '" + step_.kernel + "' for " + step_.op, "a kernel of that operator");
-    if (!host_machine().isa.has(kernel_->needs)) {
+    if (!host_machine().isa.has(kernel_->needs) && !(kernel_->needs == Isa::cuda && is_for_device(plan_))) {
       return Error{.kind = ErrorKind::resource,
                    .found = "a kernel that needs " + std::string(name_of(kernel_->needs)),
                    .expected = "one for this machine, which has " + host_machine().isa.to_string()};

@@ -1,0 +1,115 @@
+// See device.h. Part of cuda/.
+#include "cuda/device.h"
+
+#include <dlfcn.h>
+
+#include <mutex>
+#include <string_view>
+
+namespace octavo::cuda {
+namespace {
+
+constexpr int kDevice = 0;
+constexpr int kMajor = 75, kMinor = 76;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, _MINOR
+constexpr int kDynamicShared = 8;        // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+constexpr int kOldestMajor = 8;
+constexpr const char* kLibrary = "liboctavo_cuda.so";
+
+Error lacks(std::string found, std::string expected) {
+  return {.kind = ErrorKind::resource, .where = "CUDA", .found = std::move(found), .expected = std::move(expected)};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Device>> Device::open() {
+  static std::mutex mutex;
+  static std::weak_ptr<const Device> known;
+  const std::lock_guard lock(mutex);
+  if (auto device = known.lock()) return device;
+  std::shared_ptr<Device> device(new Device);
+  auto driver = Driver::open();
+  if (!driver) return driver.errors();
+  device->driver_ = std::move(*driver);
+  if (Status status = device->start(); !status) return status.errors();
+  known = device;
+  return std::shared_ptr<const Device>(std::move(device));
+}
+
+Device::~Device() {
+  if (module_.get() == nullptr) return;
+  const Current current(*this);
+  module_ = {};
+}
+
+Status Device::start() {
+  int major = 0, minor = 0;
+  for (const auto& [attribute, value] : {std::pair(kMajor, &major), std::pair(kMinor, &minor)}) {
+    if (Status status = driver_->check(functions().device_attribute(value, attribute, kDevice),
+                                       "asking for what the device can do");
+        !status)
+      return status;
+  }
+  if (major < kOldestMajor)
+    return lacks(
+        driver_->device_name(kDevice) + " of compute capability " + std::to_string(major) + "." + std::to_string(minor),
+        std::to_string(kOldestMajor) + ".0 or higher");
+  if (Status status = driver_->check(functions().retain_context(&context_, kDevice), "opening the device"); !status)
+    return status;
+  retained_ = Owned<int>(kDevice, functions().release_context);
+  const Current current(*this);
+  return current.status() ? load_kernels() : current.status();
+}
+
+Status Device::load_kernels() {
+  library_ = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+  if (library_ == nullptr)
+    return lacks("no kernels: " + std::string(dlerror()), std::string(kLibrary) + ", which `make cuda` builds");
+  const auto* version = static_cast<const char*>(dlsym(library_, "octavo_cuda_version"));
+  const void* image = dlsym(library_, "octavo_cuda_image");
+  if (version == nullptr || image == nullptr || std::string_view(version) != OCTAVO_VERSION)
+    return lacks(std::string(kLibrary) + " of release " + (version == nullptr ? "none" : version),
+                 "release " OCTAVO_VERSION);
+  ModuleHandle module = nullptr;
+  if (Status status = driver_->check(functions().load_module(&module, image), "loading kernels"); !status)
+    return status;
+  module_ = Owned<ModuleHandle>(module, functions().unload_module);
+  return ok_status();
+}
+
+Result<FunctionHandle> Device::function(const Launch& launch) const {
+  FunctionHandle found = nullptr;
+  if (Status status = driver_->check(functions().find_function(&found, module_.get(), launch.kernel.c_str()),
+                                     "looking for kernel '" + launch.kernel + "'");
+      !status)
+    return status.errors();
+  if (Status status = driver_->check(functions().set_function_attribute(found, kDynamicShared, launch.shared_bytes),
+                                     "asking for shared memory of kernel '" + launch.kernel + "'");
+      !status)
+    return status.errors();
+  return found;
+}
+
+Device::Current::Current(const Device& device) : device_(device), status_(ok_status()) {
+  status_ = device.driver_->check(device.functions().push_context(device.context_), "turning to the device");
+}
+
+Device::Current::~Current() {
+  ContextHandle popped = nullptr;
+  if (status_) device_.functions().pop_context(&popped);
+}
+
+Result<Owned<Address>> Device::allocate(std::uint64_t bytes, const std::string& what) const {
+  std::size_t free = 0, total = 0;
+  if (Status status = driver_->check(functions().memory_info(&free, &total), "asking for its memory"); !status)
+    return status.errors();
+  if (bytes > free)
+    return lacks(std::to_string(bytes) + " bytes for " + what,
+                 "at most the " + std::to_string(free) + " bytes that are free of " + std::to_string(total));
+  if (bytes == 0) return Owned<Address>();
+  Address address = 0;
+  if (Status status = driver_->check(functions().allocate(&address, bytes), "allocating memory for " + what); !status)
+    return status.errors();
+  return Owned<Address>(address, functions().release);
+}
+
+}  // namespace octavo::cuda

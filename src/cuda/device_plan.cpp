@@ -1,0 +1,360 @@
+// Plans on a device: constants uploaded once, a graph of copies and kernels for each context. Part of cuda/.
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <map>
+
+#include "cuda/cuda.h"
+#include "cuda/device.h"
+#include "run/device.h"
+
+namespace octavo::cuda {
+namespace {
+
+constexpr std::uint64_t kAligned = 256;  // of each tensor of the caller, and each constant
+
+constexpr std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kAligned - 1) / kAligned * kAligned; }
+
+Error no_plan(const std::string& step, std::string found) {
+  return {.kind = ErrorKind::invalid_input,
+          .where = "step '" + step + "'",
+          .found = std::move(found),
+          .expected = "what a plan for a device consists of"};
+}
+
+// Where an operand lies: in the context's memory, or among the plan's constants.
+struct Location {
+  bool is_constant = false;
+  std::uint64_t offset = 0;
+};
+
+// A kernel with all that is known before there is a context.
+struct PlannedLaunch {
+  const Launch* launch = nullptr;
+  FunctionHandle function = nullptr;
+  std::vector<Location> pointers;  // by slot
+};
+
+// Memory of a context: the arena, then the caller's tensors.
+struct ContextLayout {
+  std::vector<std::uint64_t> inputs, outputs;            // offsets
+  std::vector<std::uint64_t> input_bytes, output_bytes;  // of each
+  std::uint64_t first_tensor = 0, bytes = 0;
+
+  static ContextLayout of(const Plan& plan) {
+    ContextLayout layout{.first_tensor = aligned(plan.arena_bytes), .bytes = aligned(plan.arena_bytes)};
+    const auto add = [&](const PlanValue& value, auto& offsets, auto& sizes) {
+      offsets.push_back(layout.bytes);
+      sizes.push_back(value.bytes());
+      layout.bytes += aligned(value.bytes());
+    };
+    for (std::size_t i = 0; i < plan.inputs.size(); ++i) add(plan.input(i), layout.inputs, layout.input_bytes);
+    for (std::size_t i = 0; i < plan.outputs.size(); ++i) add(plan.output(i), layout.outputs, layout.output_bytes);
+    return layout;
+  }
+};
+
+struct PlacedPlan {
+  std::shared_ptr<const Device> device;
+  ContextLayout layout;
+  std::vector<PlannedLaunch> launches;  // by step
+  Owned<Address> constants;
+
+  ~PlacedPlan() {
+    const Device::Current current(*device);
+    constants = {};
+  }
+};
+
+// ---- placing ----
+
+class Placer {
+ public:
+  Placer(const PreparedPlan& plan, const ConstantSource& constants)
+      : prepared_(plan), plan_(*plan.plan), source_(constants) {}
+
+  Result<std::shared_ptr<const PlacedPlan>> place(std::shared_ptr<const Device> device) {
+    placed_->device = std::move(device);
+    placed_->layout = ContextLayout::of(plan_);
+    if (!plan_.regions.empty()) return no_plan("of a region", "steps that run image by image");
+    const Device::Current current(*placed_->device);
+    if (!current.status()) return current.status().errors();
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+      if (Status status = add_step(i); !status) return status.errors();
+    }
+    if (Status status = upload(); !status) return status.errors();
+    return std::shared_ptr<const PlacedPlan>(std::move(placed_));
+  }
+
+ private:
+  Status add_step(std::size_t index) {
+    const auto* step = dynamic_cast<const LaunchStep*>(prepared_.steps[index].step.get());
+    if (step == nullptr)
+      return no_plan(plan_.report_of(index).name, "kernel '" + plan_.steps[index].kernel + "' of a processor");
+    auto function = placed_->device->function(step->launch());
+    if (!function) return function.errors();
+    PlannedLaunch launch{.launch = &step->launch(), .function = *function};
+    for (const PointerSlot& slot : step->launch().pointers)
+      launch.pointers.push_back(location_of(plan_.steps[index], slot));
+    placed_->launches.push_back(std::move(launch));
+    return ok_status();
+  }
+
+  Location location_of(const PlanStep& step, const PointerSlot& slot) {
+    const std::vector<ValueIndex>& list = slot.operand == Operand::input    ? step.inputs
+                                          : slot.operand == Operand::output ? step.outputs
+                                                                            : step.packed;
+    const PlanValue& value = plan_.value(list[slot.index]);
+    switch (value.place) {
+      case Place::input: return {.offset = placed_->layout.inputs[value.offset]};
+      case Place::output: return {.offset = placed_->layout.outputs[value.offset]};
+      case Place::constant: return {.is_constant = true, .offset = constant_at(value)};
+      default: return {.offset = value.offset};
+    }
+  }
+
+  // Where it is going to lie. Empty ones stand for operands that are left out.
+  std::uint64_t constant_at(const PlanValue& value) {
+    const auto [it, is_new] = constants_.try_emplace({value.offset, value.bytes()}, constant_bytes_);
+    if (is_new) constant_bytes_ += aligned(value.bytes());
+    return it->second;
+  }
+
+  Status upload() {
+    const Device& device = *placed_->device;
+    auto memory = device.allocate(constant_bytes_, "constants");
+    if (!memory) return memory.errors();
+    placed_->constants = std::move(*memory);
+    for (const auto& [key, offset] : constants_) {
+      const auto& [from, bytes] = key;
+      if (bytes == 0) continue;
+      const int code =
+          device.functions().copy_to_device(placed_->constants.get() + offset, source_.find(from, bytes), bytes);
+      if (Status status = device.driver().check(code, "uploading constants"); !status) return status;
+    }
+    return ok_status();
+  }
+
+  const PreparedPlan& prepared_;
+  const Plan& plan_;
+  const ConstantSource& source_;
+  std::shared_ptr<PlacedPlan> placed_ = std::make_shared<PlacedPlan>();
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> constants_;  // offset and size -> offset there
+  std::uint64_t constant_bytes_ = 0;
+};
+
+// ---- running ----
+
+class RunningContext final : public DeviceContext {
+ public:
+  explicit RunningContext(std::shared_ptr<const PlacedPlan> plan) : plan_(std::move(plan)) {}
+  ~RunningContext() override {
+    const Device::Current current(device());
+    own_ = {};
+  }
+
+  // All that a run needs, so that it only fails where the device does.
+  Status prepare() {
+    const Device::Current current(device());
+    if (!current.status()) return current.status();
+    for (const auto step :
+         {&RunningContext::allocate, &RunningContext::make_stream, &RunningContext::bind, &RunningContext::capture}) {
+      if (Status status = (this->*step)(); !status) return status;
+    }
+    return ok_status();
+  }
+
+  std::uint64_t memory_bytes() const override { return plan_->layout.bytes; }
+
+  Status run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs) override {
+    const Device::Current current(device());
+    if (!current.status()) return current.status();
+    take(inputs);
+    if (Status status = check(functions().launch_graph(own_.graph.get(), own_.stream.get()), "starting a run"); !status)
+      return status;
+    if (Status status = wait(); !status) return status;
+    give(outputs);
+    return ok_status();
+  }
+
+  Status run_by_steps(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
+                      const OnStep& on_step) override {
+    using Clock = std::chrono::steady_clock;
+    const Device::Current current(device());
+    if (!current.status()) return current.status();
+    take(inputs);
+    if (Status status = copy_inputs(); !status) return status;
+    for (std::size_t i = 0; i < plan_->launches.size(); ++i) {
+      if (Status status = wait(); !status) return status;
+      const auto start = Clock::now();
+      if (Status status = launch(i); !status) return status;
+      if (Status status = wait(); !status) return status;
+      on_step(i, std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
+    }
+    if (Status status = copy_outputs(); !status) return status;
+    if (Status status = wait(); !status) return status;
+    give(outputs);
+    return ok_status();
+  }
+
+ private:
+  const Device& device() const { return *plan_->device; }
+  const DriverFunctions& functions() const { return device().functions(); }
+  const ContextLayout& layout() const { return plan_->layout; }
+  Status check(int code, const std::string& doing) const { return device().driver().check(code, doing); }
+  Status wait() const { return check(functions().wait_for_stream(own_.stream.get()), "running"); }
+
+  Status allocate() {
+    auto memory = device().allocate(layout().bytes, "a context");
+    if (!memory) return memory.errors();
+    own_.memory = std::move(*memory);
+    void* host = nullptr;
+    const std::uint64_t bytes = std::max<std::uint64_t>(1, layout().bytes - layout().first_tensor);
+    if (Status status = check(functions().allocate_host(&host, bytes, 0), "allocating memory for tensors"); !status)
+      return status;
+    own_.host = Owned<void*>(host, functions().release_host);
+    return ok_status();
+  }
+
+  Status make_stream() {
+    constexpr unsigned kNonBlocking = 1;
+    StreamHandle stream = nullptr;
+    if (Status status = check(functions().create_stream(&stream, kNonBlocking), "making a stream"); !status)
+      return status;
+    own_.stream = Owned<StreamHandle>(stream, functions().destroy_stream);
+    return ok_status();
+  }
+
+  // The arguments of every launch, with addresses.
+  Status bind() {
+    for (const PlannedLaunch& launch : plan_->launches) {
+      std::vector<std::byte>& arguments = arguments_.emplace_back(launch.launch->arguments);
+      for (std::size_t i = 0; i < launch.pointers.size(); ++i) {
+        const Location& location = launch.pointers[i];
+        const Address address = (location.is_constant ? plan_->constants : own_.memory).get() + location.offset;
+        std::memcpy(arguments.data() + launch.launch->pointers[i].at, &address, sizeof address);
+      }
+    }
+    return ok_status();
+  }
+
+  // A capture is ended whatever happened in it.
+  Status capture() {
+    constexpr int kThreadLocal = 1;
+    if (Status status = check(functions().begin_capture(own_.stream.get(), kThreadLocal), "recording a graph"); !status)
+      return status;
+    const Status recorded = record();
+    GraphHandle handle = nullptr;
+    const int ended = functions().end_capture(own_.stream.get(), &handle);
+    const Owned<GraphHandle> graph(handle, handle == nullptr ? nullptr : functions().destroy_graph);
+    if (!recorded) return recorded;
+    if (Status status = check(ended, "recording a graph"); !status) return status;
+    GraphRunHandle run = nullptr;
+    if (Status status = check(functions().make_runnable(&run, graph.get(), 0), "making a graph of the plan"); !status)
+      return status;
+    own_.graph = Owned<GraphRunHandle>(run, functions().destroy_graph_run);
+    return ok_status();
+  }
+
+  Status record() {
+    if (Status status = copy_inputs(); !status) return status;
+    for (std::size_t i = 0; i < plan_->launches.size(); ++i) {
+      if (Status status = launch(i); !status) return status;
+    }
+    return copy_outputs();
+  }
+
+  Status launch(std::size_t index) {
+    const Launch& l = *plan_->launches[index].launch;
+    void* parameters[] = {arguments_[index].data()};
+    const auto size = [&](std::size_t axis) { return static_cast<unsigned>(l.grid[axis]); };
+    return check(
+        functions().launch(plan_->launches[index].function, size(0), size(1), size(2), static_cast<unsigned>(l.threads),
+                           1, 1, static_cast<unsigned>(l.shared_bytes), own_.stream.get(), parameters, nullptr),
+        "launching '" + l.kernel + "'");
+  }
+
+  std::byte* host_at(std::uint64_t offset) const {
+    return static_cast<std::byte*>(own_.host.get()) + (offset - layout().first_tensor);
+  }
+  void take(std::span<const std::byte* const> inputs) const {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (layout().input_bytes[i] > 0) std::memcpy(host_at(layout().inputs[i]), inputs[i], layout().input_bytes[i]);
+    }
+  }
+  void give(std::span<std::byte* const> outputs) const {
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      if (layout().output_bytes[i] > 0) std::memcpy(outputs[i], host_at(layout().outputs[i]), layout().output_bytes[i]);
+    }
+  }
+
+  Status copy_inputs() {
+    for (std::size_t i = 0; i < layout().inputs.size(); ++i) {
+      const std::uint64_t offset = layout().inputs[i], bytes = layout().input_bytes[i];
+      if (bytes == 0) continue;
+      const int code =
+          functions().copy_to_device_async(own_.memory.get() + offset, host_at(offset), bytes, own_.stream.get());
+      if (Status status = check(code, "copying inputs"); !status) return status;
+    }
+    return ok_status();
+  }
+  Status copy_outputs() {
+    for (std::size_t i = 0; i < layout().outputs.size(); ++i) {
+      const std::uint64_t offset = layout().outputs[i], bytes = layout().output_bytes[i];
+      if (bytes == 0) continue;
+      const int code =
+          functions().copy_from_device_async(host_at(offset), own_.memory.get() + offset, bytes, own_.stream.get());
+      if (Status status = check(code, "copying outputs"); !status) return status;
+    }
+    return ok_status();
+  }
+
+  // Given back in the opposite order, while the device is current.
+  struct Resources {
+    Owned<Address> memory;
+    Owned<void*> host;  // pinned: where the caller's tensors are copied to and from
+    Owned<StreamHandle> stream;
+    Owned<GraphRunHandle> graph;
+  };
+  std::shared_ptr<const PlacedPlan> plan_;
+  Resources own_;
+  std::vector<std::vector<std::byte>> arguments_;  // by step
+};
+
+class PlanOnDevice final : public DevicePlan {
+ public:
+  explicit PlanOnDevice(std::shared_ptr<const PlacedPlan> plan) : plan_(std::move(plan)) {}
+  Result<std::unique_ptr<DeviceContext>> make_context() const override {
+    auto context = std::make_unique<RunningContext>(plan_);
+    if (Status status = context->prepare(); !status) return status.errors();
+    return std::unique_ptr<DeviceContext>(std::move(context));
+  }
+
+ private:
+  std::shared_ptr<const PlacedPlan> plan_;
+};
+
+class Provider final : public DeviceProvider {
+ public:
+  Status check() const override {
+    const auto device = Device::open();
+    return device ? ok_status() : device.errors();
+  }
+  Result<std::shared_ptr<const DevicePlan>> place(const PreparedPlan& plan,
+                                                  const ConstantSource& constants) const override {
+    auto device = Device::open();
+    if (!device) return device.errors();
+    auto placed = Placer(plan, constants).place(std::move(*device));
+    if (!placed) return placed.errors();
+    return std::shared_ptr<const DevicePlan>(std::make_shared<PlanOnDevice>(std::move(*placed)));
+  }
+};
+
+}  // namespace
+}  // namespace octavo::cuda
+
+// What run/ looks for: a program that links this library may have devices.
+extern "C" const octavo::DeviceProvider* octavo_device_provider() {
+  static const octavo::cuda::Provider provider;
+  return &provider;
+}

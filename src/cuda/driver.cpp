@@ -1,0 +1,126 @@
+// Opening the CUDA driver. Part of cuda/.
+#include "cuda/driver.h"
+
+#include <dlfcn.h>
+
+#include <array>
+
+namespace octavo::cuda {
+namespace {
+
+// The first whose graphs are made runnable by the function that is called here; of releases 12 on.
+constexpr int kOldest = 12000;
+
+Error missing(std::string found, std::string expected) {
+  return {.kind = ErrorKind::resource,
+          .where = "CUDA",
+          .found = std::move(found),
+          .expected = std::move(expected),
+          .hint = "Plans for processors need none: --target host"};
+}
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+// Finds functions by name, and remembers the first that is not there.
+class Finder {
+ public:
+  explicit Finder(void* library) : library_(library) {}
+  template <class Function>
+  void find(Function& function, const char* name) {
+    function = reinterpret_cast<Function>(dlsym(library_, name));
+    if (function == nullptr && missing_.empty()) missing_ = name;
+  }
+  const std::string& missing() const { return missing_; }
+
+ private:
+  void* library_;
+  std::string missing_;
+};
+
+// Functions whose interface changed have a number behind their name.
+std::string find_all(void* library, DriverFunctions& f) {
+  Finder in(library);
+  in.find(f.init, "cuInit");
+  in.find(f.driver_version, "cuDriverGetVersion");
+  in.find(f.device_count, "cuDeviceGetCount");
+  in.find(f.device_name, "cuDeviceGetName");
+  in.find(f.device_attribute, "cuDeviceGetAttribute");
+  in.find(f.retain_context, "cuDevicePrimaryCtxRetain");
+  in.find(f.release_context, "cuDevicePrimaryCtxRelease_v2");
+  in.find(f.push_context, "cuCtxPushCurrent_v2");
+  in.find(f.pop_context, "cuCtxPopCurrent_v2");
+  in.find(f.load_module, "cuModuleLoadData");
+  in.find(f.unload_module, "cuModuleUnload");
+  in.find(f.find_function, "cuModuleGetFunction");
+  in.find(f.set_function_attribute, "cuFuncSetAttribute");
+  in.find(f.memory_info, "cuMemGetInfo_v2");
+  in.find(f.allocate, "cuMemAlloc_v2");
+  in.find(f.release, "cuMemFree_v2");
+  in.find(f.allocate_host, "cuMemHostAlloc");
+  in.find(f.release_host, "cuMemFreeHost");
+  in.find(f.copy_to_device, "cuMemcpyHtoD_v2");
+  in.find(f.copy_to_device_async, "cuMemcpyHtoDAsync_v2");
+  in.find(f.copy_from_device_async, "cuMemcpyDtoHAsync_v2");
+  in.find(f.create_stream, "cuStreamCreate");
+  in.find(f.destroy_stream, "cuStreamDestroy_v2");
+  in.find(f.wait_for_stream, "cuStreamSynchronize");
+  in.find(f.begin_capture, "cuStreamBeginCapture_v2");
+  in.find(f.end_capture, "cuStreamEndCapture");
+  in.find(f.make_runnable, "cuGraphInstantiateWithFlags");
+  in.find(f.destroy_graph, "cuGraphDestroy");
+  in.find(f.destroy_graph_run, "cuGraphExecDestroy");
+  in.find(f.launch_graph, "cuGraphLaunch");
+  in.find(f.launch, "cuLaunchKernel");
+  in.find(f.error_text, "cuGetErrorString");
+  return in.missing();
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Driver>> Driver::open(const std::string& library) {
+  std::shared_ptr<Driver> driver(new Driver);
+  if (Status status = driver->load(library); !status) return status.errors();
+  if (Status status = driver->start(); !status) return status.errors();
+  return std::shared_ptr<const Driver>(std::move(driver));
+}
+
+Status Driver::load(const std::string& name) {
+  library_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library_ == nullptr) return missing("no driver: " + std::string(dlerror()), "NVIDIA's driver");
+  const std::string lacking = find_all(library_, functions_);
+  if (!lacking.empty())
+    return missing("a driver without " + lacking, "one of CUDA " + version_text(kOldest) + " or later");
+  return ok_status();
+}
+
+Status Driver::start() {
+  if (const int code = functions_.driver_version(&version_); code != 0) return check(code, "asking for its version");
+  if (version_ < kOldest)
+    return missing("a driver of CUDA " + version_text(version_), version_text(kOldest) + " or later");
+  if (const int code = functions_.init(0); code != 0) return check(code, "starting the driver");
+  if (const int code = functions_.device_count(&devices_); code != 0) return check(code, "counting devices");
+  if (devices_ == 0) return missing("a driver without a device", "a device");
+  return ok_status();
+}
+
+// The driver stays loaded: it has threads of its own.
+Driver::~Driver() = default;
+
+std::string Driver::device_name(int device) const {
+  std::array<char, 256> name{};
+  return functions_.device_name(name.data(), static_cast<int>(name.size()), device) == 0 ? name.data() : "a device";
+}
+
+Status Driver::check(int code, const std::string& doing) const {
+  if (code == 0) return ok_status();
+  const char* text = nullptr;
+  if (functions_.error_text(code, &text) != 0 || text == nullptr) text = "an error that the driver does not explain";
+  return Error{.kind = ErrorKind::resource,
+               .where = "CUDA, " + doing,
+               .found = std::string(text) + " (" + std::to_string(code) + ")",
+               .expected = "success"};
+}
+
+}  // namespace octavo::cuda

@@ -1,0 +1,28 @@
+// Who drives devices, where anybody does. Part of run/.
+#include "run/device.h"
+
+// Of octavo_cuda, where it is linked: weak, so that a program without it links too and finds null.
+extern "C" [[gnu::weak]] const octavo::DeviceProvider* octavo_device_provider();
+
+namespace octavo {
+
+const DeviceProvider* linked_devices() {
+  return octavo_device_provider == nullptr ? nullptr : octavo_device_provider();
+}
+
+Status check_device() {
+  if (linked_devices() != nullptr) return linked_devices()->check();
+  return Error{.kind = ErrorKind::unsupported,
+               .found = "a plan for a CUDA device",
+               .expected = "one for a processor: this program does not link octavo_cuda"};
+}
+
+Status place_on_device(PreparedPlan& plan, const ConstantSource& constants) {
+  if (!is_for_device(*plan.plan)) return ok_status();
+  auto placed = linked_devices()->place(plan, constants);
+  if (!placed) return placed.errors();
+  plan.device = std::move(*placed);
+  return ok_status();
+}
+
+}  // namespace octavo

@@ -1,0 +1,59 @@
+// Plans that a device runs: what run/ asks of whoever drives it. Part of run/.
+#ifndef OCTAVO_RUN_DEVICE_H_
+#define OCTAVO_RUN_DEVICE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "base/result.h"
+#include "plan/constants.h"
+#include "run/model.h"
+
+namespace octavo {
+
+// One caller's memory on a device, and its queue of work. For one thread at a time.
+class DeviceContext {
+ public:
+  virtual ~DeviceContext() = default;
+  // As Context::run: memory of the caller, its types and sizes checked. Error: resource, where the device fails.
+  virtual Status run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs) = 0;
+  // The same step by step; told of each how long it took, launching included.
+  using OnStep = std::function<void(std::size_t step, std::int64_t elapsed_ns)>;
+  virtual Status run_by_steps(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
+                              const OnStep& on_step) = 0;
+  virtual std::uint64_t memory_bytes() const = 0;
+};
+
+// A plan whose constants lie on a device. Immutable.
+class DevicePlan {
+ public:
+  virtual ~DevicePlan() = default;
+  // Error: resource.
+  virtual Result<std::unique_ptr<DeviceContext>> make_context() const = 0;
+};
+
+// Implemented by cuda/. Any number of threads may call it.
+class DeviceProvider {
+ public:
+  virtual ~DeviceProvider() = default;
+  // Whether there is a device, and what it needs. Error: resource, saying what is missing.
+  virtual Status check() const = 0;
+  // Of a plan that has been verified. Errors: invalid_input, where a file says of it what no planner makes; resource.
+  virtual Result<std::shared_ptr<const DevicePlan>> place(const PreparedPlan& plan,
+                                                          const ConstantSource& constants) const = 0;
+};
+
+// That which this program links (octavo_cuda), or null.
+const DeviceProvider* linked_devices();
+
+inline bool is_for_device(const Plan& plan) { return plan.needs.has(Isa::cuda); }
+// Of plans for a device. Errors: unsupported, where none is linked; those of DeviceProvider::check.
+Status check_device();
+// Sets PreparedPlan::device where the plan is for one.
+Status place_on_device(PreparedPlan& plan, const ConstantSource& constants);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_RUN_DEVICE_H_
