@@ -336,9 +336,10 @@ class PlanOnDevice final : public DevicePlan {
 
 class Provider final : public DeviceProvider {
  public:
-  Status check() const override {
-    const auto device = Device::open();
-    return device ? ok_status() : device.errors();
+  Result<std::shared_ptr<const void>> open() const override {
+    auto device = Device::open();
+    if (!device) return device.errors();
+    return std::shared_ptr<const void>(std::move(*device));
   }
   Result<std::shared_ptr<const DevicePlan>> place(const PreparedPlan& plan,
                                                   const ConstantSource& constants) const override {

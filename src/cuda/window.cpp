@@ -6,8 +6,8 @@
 namespace octavo::cuda {
 namespace {
 
-// Products of two of them, and sums of these, stay within 32 bits.
-constexpr std::int64_t kMostExtent = 1 << 14;
+// Products of two of them, and sums of these, stay within 32 bits; channels meet them in 64.
+constexpr std::int64_t kMostExtent = 1 << 14, kMostChannels = 1 << 26;
 
 bool is_small(std::int64_t extent) { return extent <= kMostExtent; }
 
@@ -20,8 +20,9 @@ std::string window_refusal(const Window& window, const Shape& x, const Shape& y)
   const auto are_small = [](const std::vector<std::int64_t>& list) { return std::ranges::all_of(list, is_small); };
   const bool fits = are_small(fixed(window.kernel)) && are_small(window.strides) && are_small(window.dilations) &&
                     are_small(fixed(window.pad_begin)) && is_small(x[1]) && is_small(x[2]) && is_small(y[1]) &&
-                    is_small(y[2]) && is_small(x[3]) && is_small(y[3]) && x.elements() > 0 && y.elements() > 0;
-  return fits ? "" : "needs extents of 1 to 2^14";
+                    is_small(y[2]) && x[3] <= kMostChannels && y[3] <= kMostChannels && x.elements() > 0 &&
+                    y.elements() > 0;
+  return fits ? "" : "needs extents of 1 to 2^14 and at most 2^26 channels";
 }
 
 WindowArgs window_args(const Window& window, const Shape& x, const Shape& y) {

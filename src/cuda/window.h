@@ -10,7 +10,7 @@
 
 namespace octavo::cuda {
 
-// Why it cannot be told to them: two spatial axes, each number within kMostExtent; empty where it can.
+// Why it cannot be told to them: two spatial axes, each number of a size; empty where it can.
 std::string window_refusal(const Window& window, const Shape& x, const Shape& y);
 // x [N,H,W,C], y [N,OH,OW,OC]
 WindowArgs window_args(const Window& window, const Shape& x, const Shape& y);

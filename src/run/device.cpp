@@ -10,8 +10,8 @@ const DeviceProvider* linked_devices() {
   return octavo_device_provider == nullptr ? nullptr : octavo_device_provider();
 }
 
-Status check_device() {
-  if (linked_devices() != nullptr) return linked_devices()->check();
+Result<std::shared_ptr<const void>> open_device() {
+  if (linked_devices() != nullptr) return linked_devices()->open();
   return Error{.kind = ErrorKind::unsupported,
                .found = "a plan for a CUDA device",
                .expected = "one for a processor: this program does not link octavo_cuda"};

@@ -38,8 +38,9 @@ class DevicePlan {
 class DeviceProvider {
  public:
   virtual ~DeviceProvider() = default;
-  // Whether there is a device, and what it needs. Error: resource, saying what is missing.
-  virtual Status check() const = 0;
+  // The device, if there is one, and what it needs; it stays open while somebody holds it. Error: resource, saying what
+  // is missing.
+  virtual Result<std::shared_ptr<const void>> open() const = 0;
   // Of a plan that has been verified. Errors: invalid_input, where a file says of it what no planner makes; resource.
   virtual Result<std::shared_ptr<const DevicePlan>> place(const PreparedPlan& plan,
                                                           const ConstantSource& constants) const = 0;
@@ -49,8 +50,8 @@ class DeviceProvider {
 const DeviceProvider* linked_devices();
 
 inline bool is_for_device(const Plan& plan) { return plan.needs.has(Isa::cuda); }
-// Of plans for a device. Errors: unsupported, where none is linked; those of DeviceProvider::check.
-Status check_device();
+// For plans for a device. Errors: unsupported, where none is linked; those of DeviceProvider::open.
+Result<std::shared_ptr<const void>> open_device();
 // Sets PreparedPlan::device where the plan is for one.
 Status place_on_device(PreparedPlan& plan, const ConstantSource& constants);
 

@@ -44,12 +44,15 @@ Errors in(const std::string& source, Errors errors) {
   return errors;
 }
 
-// Of another processor altogether: usage, with all that the file holds. Of one that has more: resource.
-Status check_instructions(const CompiledModel& model) {
+// Of another processor altogether: usage, with all that the file holds. Of one that has more: resource. Opens the
+// device of plans for one.
+Status check_instructions(const CompiledModel& model, std::shared_ptr<const void>& device) {
   IsaSet has = host_machine().isa;
   if (std::any_of(model.plans.begin(), model.plans.end(), is_for_device) ||
       (model.network && model.network->machine.isa.has(Isa::cuda))) {
-    if (Status status = check_device(); !status) return in(model.source, status.errors());
+    auto opened = open_device();
+    if (!opened) return in(model.source, opened.errors());
+    device = std::move(*opened);
     has.add(Isa::cuda);
   }
   const bool is_foreign = std::any_of(model.plans.begin(), model.plans.end(),
@@ -78,7 +81,8 @@ Result<std::shared_ptr<const Model>> load_model(CompiledModel compiled, const Lo
   if (resolved.context_bytes == 0 || resolved.context_bytes > kMaxContextBytes)
     resolved.context_bytes = kMaxContextBytes;
   model->most_context_bytes_ = resolved.context_bytes;
-  if (Status status = check_instructions(compiled); !status) return status.errors();
+  std::shared_ptr<const void> device;  // until the plans hold it
+  if (Status status = check_instructions(compiled, device); !status) return status.errors();
   std::vector<std::shared_ptr<PreparedPlan>> made;
   for (std::size_t i = 0; i < compiled.plans.size(); ++i) {
     const Plan& plan = compiled.plans[i];

@@ -127,6 +127,11 @@ TEST(Cuda, ConvolutionsOfEveryEpilogue) {
     check({.width = 70, .channels = 16, .out_channels = 70, .to = to}, 6, tiles());
 }
 
+// As behind the images of VGG16.
+TEST(Cuda, ProductsOfManyChannels) {
+  check({.height = 1, .width = 1, .channels = 25088, .out_channels = 40}, 10, tiles());
+}
+
 // The largest products, of one sign and of both: sums are exact.
 TEST(Cuda, ExtremeSums) {
   for (const std::int8_t weight : {std::int8_t{-128}, std::int8_t{127}}) {

@@ -103,6 +103,10 @@ std::vector<std::string_view> emulated_cuda_kernels() {
   return names;
 }
 
+std::size_t emulated_cuda_argument_bytes(std::string_view kernel) {
+  return cuda::kKernels[cuda::number_of(kernel)].argument_bytes;
+}
+
 std::int64_t emulated_cuda_blocks(std::string_view kernel) { return cuda::blocks_run[cuda::number_of(kernel)]; }
 
 }  // namespace octavo::testing

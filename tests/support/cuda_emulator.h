@@ -14,6 +14,7 @@ bool is_emulated_cuda(const KernelChoice& kernel);
 
 // The names of all kernels that it knows, as in cuda/device/kernels.cu; sorted.
 std::vector<std::string_view> emulated_cuda_kernels();
+std::size_t emulated_cuda_argument_bytes(std::string_view kernel);
 // How many blocks of a kernel it has run.
 std::int64_t emulated_cuda_blocks(std::string_view kernel);
 

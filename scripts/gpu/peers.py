@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""On a machine with a CUDA device and PyTorch: what torchvision's networks take there in fp32, tf32 and fp16, eager and compiled.
+
+    ./peers.py [NETWORK...] [--batch 1 32]
+
+Times are of runs whose inputs and outputs stay on the device. Prints a table; says so where PyTorch or torchvision is not there.
+"""
+import argparse
+import statistics
+import sys
+import time
+
+
+def timed(torch, run, seconds):
+    """The median of single runs, in ms, and how many there were."""
+    for _ in range(5):
+        run()
+    torch.cuda.synchronize()
+    times, end = [], time.perf_counter() + seconds
+    while time.perf_counter() < end or len(times) < 5:
+        start = time.perf_counter()
+        run()
+        torch.cuda.synchronize()
+        times.append(1e3 * (time.perf_counter() - start))
+    return statistics.median(times), len(times)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("networks", nargs="*", default=["vgg16", "resnet18", "resnet50"])
+    parser.add_argument("--batch", type=int, nargs="+", default=[1, 32])
+    parser.add_argument("--seconds", type=float, default=2.0)
+    options = parser.parse_args()
+    try:
+        import torch
+        import torchvision
+    except ImportError as error:
+        print(f"no peers: {error}")
+        return 0
+    if not torch.cuda.is_available():
+        print("no peers: PyTorch finds no device")
+        return 0
+    print(f"PyTorch {torch.__version__}, {torch.cuda.get_device_name()}")
+    for name in options.networks:
+        for batch in options.batch:
+            for kind, dtype, tf32 in (("fp32", torch.float32, False), ("tf32", torch.float32, True), ("fp16", torch.float16, False)):
+                torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = tf32
+                network = getattr(torchvision.models, name)().eval().cuda().to(dtype, memory_format=torch.channels_last)
+                x = torch.randn(batch, 3, 224, 224, device="cuda", dtype=dtype).to(memory_format=torch.channels_last)
+                for how, runner in (("eager", network), ("compiled", torch.compile(network, mode="max-autotune-no-cudagraphs"))):
+                    try:
+                        with torch.inference_mode():
+                            median, runs = timed(torch, lambda: runner(x), options.seconds)
+                        print(f"{name} batch {batch} {kind} {how}: {median:.3f} ms (median of {runs})", flush=True)
+                    except Exception as error:  # one that does not compile shall not end the others
+                        print(f"{name} batch {batch} {kind} {how}: {type(error).__name__}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

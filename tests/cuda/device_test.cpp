@@ -1,0 +1,228 @@
+// Plans on a device from loading to answers, by a pretended driver: bits, what is left behind where a call fails, and
+// what is said where there is no device.
+#include "cuda/device.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "cuda/fake/fake_cuda.h"
+#include "run/device.h"
+#include "support/child.h"
+#include "support/small_graphs.h"
+
+namespace octavo {
+namespace {
+
+using testing::Outcome;
+using testing::ScratchFolder;
+
+// The pretended driver of this process, as it was when it came.
+class Fake {
+ public:
+  Fake() : library_(dlopen("libcuda.so.1", RTLD_NOW)) {
+    const auto find = reinterpret_cast<FakeCuda* (*)()>(library_ == nullptr ? nullptr : dlsym(library_, "fake_cuda"));
+    if (find == nullptr) return;
+    state_ = find();
+    *state_ = {};
+  }
+  ~Fake() {
+    if (state_ == nullptr) return;
+    EXPECT_EQ(state_->live, 0) << "not given back";
+    EXPECT_EQ(state_->current, 0) << "contexts that are still current";
+    EXPECT_EQ(state_->wrong, 0) << "calls that a driver would refuse, or worse";
+    *state_ = {};
+  }
+  bool is_there() const { return state_ != nullptr; }
+  FakeCuda* operator->() const { return state_; }
+
+ private:
+  void* library_;
+  FakeCuda* state_ = nullptr;
+};
+
+Result<std::shared_ptr<const Model>> load_for(const std::string& target, const Graph& graph) {
+  return load_model(testing::compile_graphs({&graph}, *machine_for_target(target)), {.threads = 1});
+}
+
+// The answer of a context to one input of bytes, of the shape of its plan's.
+Result<Tensor> answer(Context& context, const Tensor& x) {
+  Tensor y(DType::u8, Shape(context.plan().output(0).shape));
+  const ConstTensorView in = x.view();
+  const TensorView out = y.view();
+  if (Status status = context.run({&in, 1}, {&out, 1}); !status) return status.errors();
+  return y;
+}
+
+Result<Tensor> answer_on(const std::string& target, const Graph& graph, const Tensor& x) {
+  auto model = load_for(target, graph);
+  if (!model) return model.errors();
+  auto context = Context::create(*model);
+  if (!context) return context.errors();
+  return answer(*context, x);
+}
+
+bool are_equal(const Tensor& a, const Tensor& b) {
+  return a.bytes() == b.bytes() && std::memcmp(a.data(), b.data(), a.bytes()) == 0;
+}
+
+const Tensor kX = testing::random_bytes(Shape{1, 8, 64}, 5);
+
+TEST(CudaDevice, GivesTheBitsOfProcessors) {
+  const Fake fake;
+  ASSERT_TRUE(fake.is_there());
+  const Graph graph = testing::chain_graph();
+  const auto host = answer_on("host", graph, kX), device = answer_on("cuda", graph, kX);
+  ASSERT_TRUE(host.ok() && device.ok()) << to_string(device.errors());
+  EXPECT_TRUE(are_equal(*host, *device));
+}
+
+TEST(CudaDevice, ContextsShareAModel) {
+  const Fake fake;
+  const Graph graph = testing::chain_graph();
+  const auto model = load_for("cuda", graph);
+  ASSERT_TRUE(model.ok()) << to_string(model.errors());
+  auto first = Context::create(*model), second = Context::create(*model);
+  ASSERT_TRUE(first.ok() && second.ok());
+  for (unsigned seed = 0; seed < 5; ++seed) {
+    const Tensor x = testing::random_bytes(Shape{1, 8, 64}, seed);
+    const auto expected = answer_on("scalar", graph, x), a = answer(*first, x), b = answer(*second, x);
+    ASSERT_TRUE(expected.ok() && a.ok() && b.ok());
+    EXPECT_TRUE(are_equal(*expected, *a) && are_equal(*expected, *b)) << seed;
+  }
+  EXPECT_GT(first->memory_bytes(), 2 * kX.bytes());
+}
+
+TEST(CudaDevice, HooksAreToldOfEveryStep) {
+  const Fake fake;
+  const Graph graph = testing::chain_graph();
+  const auto model = load_for("cuda", graph);
+  ASSERT_TRUE(model.ok());
+  auto context = Context::create(*model);
+  ASSERT_TRUE(context.ok());
+  std::vector<std::string> kernels;
+  context->set_step_hook([&](const StepEvent& event) { kernels.push_back(event.step->kernel); });
+  const auto y = answer(*context, kX);
+  ASSERT_TRUE(y.ok());
+  EXPECT_EQ(kernels, (std::vector<std::string>{"table_cuda", "eltwise_q8_cuda", "table_cuda"}));
+  EXPECT_TRUE(are_equal(*y, *answer_on("host", graph, kX)));
+}
+
+// Whatever call fails, there is an error, and nothing is left behind.
+TEST(CudaDevice, EveryCallMayFail) {
+  const Graph graph = testing::chain_graph();
+  int calls = 0;  // up to the answer: those behind it give back what there is, and have nobody to tell
+  {
+    const Fake fake;
+    const auto model = load_for("cuda", graph);
+    ASSERT_TRUE(model.ok());
+    auto context = Context::create(*model);
+    ASSERT_TRUE(context.ok() && answer(*context, kX).ok());
+    calls = fake->calls;
+  }
+  ASSERT_GT(calls, 20);
+  for (int call = 0; call < calls; ++call) {
+    const Fake fake;
+    fake->fail_at = call;
+    const auto y = answer_on("cuda", graph, kX);
+    ASSERT_FALSE(y.ok()) << call;
+    EXPECT_EQ(y.errors()[0].kind, ErrorKind::resource) << call;
+    EXPECT_NE(to_string(y.errors()).find("a pretended failure (719)"), std::string::npos) << to_string(y.errors());
+  }
+}
+
+// A run that fails leaves a context that is as good as before, if the device is.
+TEST(CudaDevice, RunsAgainAfterAFailure) {
+  const Fake fake;
+  const auto model = load_for("cuda", testing::chain_graph());
+  ASSERT_TRUE(model.ok());
+  auto context = Context::create(*model);
+  ASSERT_TRUE(context.ok());
+  fake->fail_at = fake->calls + 1;
+  EXPECT_FALSE(answer(*context, kX).ok());
+  EXPECT_TRUE(answer(*context, kX).ok());
+}
+
+std::string refusal_with(void (*change)(FakeCuda& driver)) {
+  const Fake fake;
+  change(*fake.operator->());
+  const auto model = load_for("cuda", testing::chain_graph());
+  return model ? "" : to_string(model.errors());
+}
+
+void expect_said(const std::string& text, const std::string& words) {
+  EXPECT_NE(text.find(words), std::string::npos) << text;
+}
+
+TEST(CudaDevice, SaysWhatIsMissing) {
+  expect_said(refusal_with([](FakeCuda& driver) { driver.version = 11080; }), "a driver of CUDA 11.8, expected 12.0");
+  expect_said(refusal_with([](FakeCuda& driver) { driver.devices = 0; }), "a driver without a device");
+  expect_said(refusal_with([](FakeCuda& driver) { driver.major = 7; }), "compute capability 7.0, expected 8.0");
+  expect_said(refusal_with([](FakeCuda& driver) { driver.free_bytes = 100; }), "expected at most the 100 bytes");
+}
+
+// Told before the device is asked for it.
+TEST(CudaDevice, RefusesContextsThatDoNotFit) {
+  const Fake fake;
+  const auto model = load_for("cuda", testing::chain_graph());
+  ASSERT_TRUE(model.ok());
+  fake->free_bytes = 1000;
+  const auto context = Context::create(*model);
+  ASSERT_FALSE(context.ok());
+  expect_said(to_string(context.errors()), "bytes for a context, expected at most the 1000 bytes");
+}
+
+TEST(CudaDevice, RefusesPlansWithStepsOfProcessors) {
+  const Fake fake;
+  CompiledModel compiled = testing::compile_graphs({}, *machine_for_target("cuda"));
+  const Graph graph = testing::chain_graph();
+  compiled = testing::compile_graphs({&graph}, *machine_for_target("cuda"));
+  compiled.plans[0].steps[0].kernel = "table_portable";
+  const auto model = load_model(std::move(compiled), {.threads = 1});
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(model.errors()[0].kind, ErrorKind::invalid_input);
+  expect_said(to_string(model.errors()), "kernel 'table_portable' of a processor");
+}
+
+TEST(CudaDevice, ADriverIsLookedForByName) {
+  const auto driver = cuda::Driver::open("libno_such_driver.so.1");
+  ASSERT_FALSE(driver.ok());
+  EXPECT_EQ(driver.errors()[0].kind, ErrorKind::resource);
+  expect_said(to_string(driver.errors()), "no driver: libno_such_driver.so.1");
+}
+
+// The program, where there is a device and where there is none.
+TEST(CudaDevice, TheProgramCompilesAnywhereAndSaysWhereItCannotRun) {
+  if (!testing::has_program()) GTEST_SKIP() << "needs the program";
+  const ScratchFolder folder;
+  ASSERT_EQ(testing::run_program(folder, "zoo mobilenet_v2 -o net.onnx").exit_code, 0);
+  const Outcome compiled =
+      testing::run_program(folder, "compile net.onnx --calibrate random --samples 1 --target cuda -o net.octv");
+  ASSERT_EQ(compiled.exit_code, 0) << compiled.text;
+  const Outcome explained = testing::run_program(folder, "explain net.octv");
+  EXPECT_EQ(explained.exit_code, 0);
+  expect_said(explained.text, "nothing was run: times are predicted");
+  const Outcome benched = testing::run_command(folder, "LD_LIBRARY_PATH= octavo bench net.octv --seconds 0.1");
+  if (benched.exit_code != 0) {
+    EXPECT_EQ(benched.exit_code, 5) << benched.text;
+    expect_said(benched.text, "CUDA");
+  }
+}
+
+// A network whose kernels the pretended device computes bit by bit.
+TEST(CudaDevice, AWholeNetworkHasTheBitsOfThisMachine) {
+  if (!testing::has_program()) GTEST_SKIP() << "needs the program";
+  const ScratchFolder folder;
+  const std::string options = "--calibrate random --samples 1 --scales";
+  ASSERT_EQ(testing::run_program(folder, "zoo mobilenet_v2 -o net.onnx").exit_code, 0);
+  ASSERT_EQ(testing::run_program(folder, "quantize net.onnx --calibrate random --samples 1 -o q.onnx").exit_code, 0);
+  const Outcome compared = testing::run_command(
+      folder, "export LD_LIBRARY_PATH=" OCTAVO_FAKE_CUDA
+              "; octavo compile q.onnx --target cuda -o device.octv && octavo compile q.onnx -o host.octv && "
+              "octavo compare device.octv host.octv");
+  EXPECT_EQ(compared.exit_code, 0) << compared.text;
+}
+
+}  // namespace
+}  // namespace octavo

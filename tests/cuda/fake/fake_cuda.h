@@ -1,0 +1,23 @@
+// A CUDA driver that needs no device: memory is the host's, kernels run by tests/support/cuda_emulator. It counts calls
+// and what it has given out, and can fail at any call. Built as libcuda.so.1.
+#ifndef OCTAVO_TESTS_CUDA_FAKE_FAKE_CUDA_H_
+#define OCTAVO_TESTS_CUDA_FAKE_FAKE_CUDA_H_
+
+#include <cstddef>
+
+extern "C" {
+struct FakeCuda {
+  int version = 13000;
+  int devices = 1;
+  int major = 9;
+  std::size_t free_bytes = std::size_t{1} << 32;
+  int fail_at = -1;  // the number of the call that fails, from 0 on
+  int calls = 0;     // that could have failed
+  int live = 0;      // what was given out and not taken back
+  int current = 0;   // contexts pushed and not popped
+  int wrong = 0;     // calls without a current context, of released handles, or of unknown kernels
+};
+FakeCuda* fake_cuda();
+}
+
+#endif  // OCTAVO_TESTS_CUDA_FAKE_FAKE_CUDA_H_
