@@ -192,6 +192,16 @@ TEST(CudaDevice, ADriverIsLookedForByName) {
   expect_said(to_string(driver.errors()), "no driver: libno_such_driver.so.1");
 }
 
+// What nvcc made, where it is there: no spilled registers, tensor core instructions in every loop over K.
+TEST(CudaImage, IsAsCounted) {
+  if (testing::read_bytes(OCTAVO_SOURCE_DIR "/build/cuda/cuda/kernels.fatbin").empty())
+    GTEST_SKIP() << "needs nvcc's image of the kernels (make cuda)";
+  const ScratchFolder folder;
+  const Outcome counted = testing::run_command(
+      folder, "python3 " OCTAVO_SOURCE_DIR "/scripts/cuda_kernels.py " OCTAVO_SOURCE_DIR "/build/cuda");
+  EXPECT_EQ(counted.exit_code, 0) << counted.text;
+}
+
 // The program, where there is a device and where there is none.
 TEST(CudaDevice, TheProgramCompilesAnywhereAndSaysWhereItCannotRun) {
   if (!testing::has_program()) GTEST_SKIP() << "needs the program";
@@ -214,7 +224,6 @@ TEST(CudaDevice, TheProgramCompilesAnywhereAndSaysWhereItCannotRun) {
 TEST(CudaDevice, AWholeNetworkHasTheBitsOfThisMachine) {
   if (!testing::has_program()) GTEST_SKIP() << "needs the program";
   const ScratchFolder folder;
-  const std::string options = "--calibrate random --samples 1 --scales";
   ASSERT_EQ(testing::run_program(folder, "zoo mobilenet_v2 -o net.onnx").exit_code, 0);
   ASSERT_EQ(testing::run_program(folder, "quantize net.onnx --calibrate random --samples 1 -o q.onnx").exit_code, 0);
   const Outcome compared = testing::run_command(
@@ -222,6 +231,7 @@ TEST(CudaDevice, AWholeNetworkHasTheBitsOfThisMachine) {
               "; octavo compile q.onnx --target cuda -o device.octv && octavo compile q.onnx -o host.octv && "
               "octavo compare device.octv host.octv");
   EXPECT_EQ(compared.exit_code, 0) << compared.text;
+  expect_said(compared.text, "identical");
 }
 
 }  // namespace
