@@ -239,7 +239,7 @@ struct ConvKernel {
       for (int row = t / kQuads; row < Tile::kWarpRows; row += kRowsAtOnce) {
         const std::int64_t pixel = block.x() * Tile::kRows + first_row + row;
         if (pixel >= p.pixels) return;
-        std::int32_t quad[kQuad];
+        Quad<std::int32_t> quad;
         unrolled<kQuad>([&](auto i) { quad[i] = shared[row * Tile::kSumPitch + t % kQuads * kQuad + i]; });
         const std::int64_t element = pixel * g.out_channels + block.z() * p.group_out + own;
         finish_quad<Block>(p.epilogue, channels, quad, p.other, p.y, element, count, is_whole);

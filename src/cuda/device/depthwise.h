@@ -18,10 +18,10 @@ OCTAVO_DEVICE void depthwise_thread(const DepthwiseArgs& p, std::int64_t thread)
   const std::int64_t pixel = thread / groups;
   const WindowCorner corner = corner_of(g, pixel);
   const std::int32_t from = kLanes == 1 ? channel / p.per_input : channel;
-  std::int32_t sums[kQuad] = {}, offsets[kQuad] = {};
+  Quad<std::int32_t> sums, offsets;
   unrolled<kLanes>([&](auto i) { offsets[i] = p.w_offset == nullptr ? 0 : p.w_offset[channel + i]; });
   for (std::int32_t tap = 0; tap < g.kernel_h * g.kernel_w; ++tap) {
-    std::uint8_t w[kQuad] = {}, x[kQuad] = {};
+    Quad<std::uint8_t> w, x;
     const std::int64_t place = tap_of(g, corner, tap);
     load_quad<Block>(reinterpret_cast<const std::uint8_t*>(p.w) + std::int64_t{tap} * g.out_channels + channel, kLanes,
                      kLanes == kQuad, w);

@@ -55,7 +55,7 @@ template <int kLanes, class Block>
 OCTAVO_DEVICE void pairs_of(Block& block, const PairArgs& p) {
   each_thread(block, p.at.elements / kLanes, [&](std::int64_t thread) {
     const Places from = places_of(p.at, thread * kLanes);
-    std::uint8_t x[kQuad], other[kQuad], y[kQuad] = {};
+    Quad<std::uint8_t> x, other, y;
     load_quad<Block>(reinterpret_cast<const std::uint8_t*>(p.at.x) + from.x, kLanes, kLanes == kQuad, x);
     load_quad<Block>(reinterpret_cast<const std::uint8_t*>(p.at.other) + from.other, kLanes, kLanes == kQuad, other);
     unrolled<kLanes>([&](auto i) {
@@ -86,8 +86,8 @@ OCTAVO_DEVICE void each_quad(Block& block, std::int64_t elements, const F& f) {
 template <class T, class Block>
 OCTAVO_DEVICE void table(Block& block, const BytesArgs& p) {
   each_quad(block, p.elements, [&](std::int64_t first, int count) {
-    std::uint8_t x[kQuad];
-    T y[kQuad];
+    Quad<std::uint8_t> x;
+    Quad<T> y;
     load_quad<Block>(reinterpret_cast<const std::uint8_t*>(p.x) + first, count, count == kQuad, x);
     unrolled<kQuad>([&](auto i) { y[i] = reinterpret_cast<const T*>(p.table)[x[i]]; });
     store_quad<Block>(p.y, first, y, count, count == kQuad);
@@ -97,7 +97,7 @@ OCTAVO_DEVICE void table(Block& block, const BytesArgs& p) {
 template <class Block>
 OCTAVO_DEVICE void copy(Block& block, const BytesArgs& p) {
   each_quad(block, p.elements, [&](std::int64_t first, int count) {
-    std::uint8_t x[kQuad];
+    Quad<std::uint8_t> x;
     load_quad<Block>(reinterpret_cast<const std::uint8_t*>(p.x) + first, count, count == kQuad, x);
     store_quad<Block>(p.y, first, x, count, count == kQuad);
   });
@@ -112,10 +112,10 @@ OCTAVO_DEVICE void quantize(Block& block, const QuantizeArgs& p) {
                         .highest = p.highest};
   each_quad(block, p.elements, [&](std::int64_t first, int count) {
     const std::int32_t zero_point = first_zero_point(row);
-    std::uint8_t y[kQuad] = {};
+    Quad<std::uint8_t> y;
     unrolled<kQuad>([&](auto i) {
       if (i < count)
-        store_rounded<Scalar>(row, quotient<Scalar>(p.x[first + i], *p.scale, row.multiplies), zero_point, y + i);
+        store_rounded<Scalar>(row, quotient<Scalar>(p.x[first + i], *p.scale, row.multiplies), zero_point, &y[i]);
     });
     store_quad<Block>(p.y, first, y, count, count == kQuad);
   });

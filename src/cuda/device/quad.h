@@ -9,6 +9,14 @@ namespace octavo::cuda {
 
 inline constexpr int kQuad = 4;
 
+// Of a thread, as they are loaded and stored at once.
+template <class T>
+struct alignas(kQuad * sizeof(T)) Quad {
+  T at[kQuad] = {};
+  OCTAVO_DEVICE T& operator[](int i) { return at[i]; }
+  OCTAVO_DEVICE const T& operator[](int i) const { return at[i]; }
+};
+
 // The constants of four channels, read once for all pixels of a thread. Those that a conv has padded are there for
 // channels beyond the last one, too.
 struct QuadChannels {
@@ -30,16 +38,17 @@ struct QuadChannels {
 
 // Four bytes that are neighbours, or the first `count` of them; `is_whole`: they lie at a multiple of four.
 template <class Block>
-OCTAVO_DEVICE void load_quad(const std::uint8_t* from, int count, bool is_whole, std::uint8_t (&bytes)[kQuad]) {
+OCTAVO_DEVICE void load_quad(const std::uint8_t* from, int count, bool is_whole, Quad<std::uint8_t>& bytes) {
   if (is_whole)
-    return Block::template copy<kQuad>(reinterpret_cast<std::byte*>(bytes), reinterpret_cast<const std::byte*>(from));
+    return Block::template copy<kQuad>(reinterpret_cast<std::byte*>(bytes.at),
+                                       reinterpret_cast<const std::byte*>(from));
   unrolled<kQuad>([&](auto i) { bytes[i] = i < count ? from[i] : std::uint8_t{0}; });
 }
 
 template <class Block, class T>
-OCTAVO_DEVICE void store_quad(std::byte* y, std::int64_t element, const T (&values)[kQuad], int count, bool is_whole) {
+OCTAVO_DEVICE void store_quad(std::byte* y, std::int64_t element, const Quad<T>& values, int count, bool is_whole) {
   std::byte* to = y + element * static_cast<std::int64_t>(sizeof(T));
-  if (is_whole) return Block::template copy<kQuad * sizeof(T)>(to, reinterpret_cast<const std::byte*>(values));
+  if (is_whole) return Block::template copy<kQuad * sizeof(T)>(to, reinterpret_cast<const std::byte*>(values.at));
   unrolled<kQuad>([&](auto i) {
     if (i < count) reinterpret_cast<T*>(to)[i] = values[i];
   });
@@ -56,19 +65,19 @@ OCTAVO_DEVICE std::uint8_t byte_of(const RowEpilogue& e, float real, float multi
 
 // What becomes of the sums of `count` channels of a pixel, from `element` of y on.
 template <class Block>
-OCTAVO_DEVICE void finish_quad(const RowEpilogue& e, const QuadChannels& channels, const std::int32_t (&sums)[kQuad],
+OCTAVO_DEVICE void finish_quad(const RowEpilogue& e, const QuadChannels& channels, const Quad<std::int32_t>& sums,
                                const std::uint8_t* other, std::byte* y, std::int64_t element, int count,
                                bool is_whole) {
-  std::int32_t biased[kQuad];
+  Quad<std::int32_t> biased;
   unrolled<kQuad>([&](auto i) { biased[i] = Scalar::add_s32(sums[i], channels.bias[i]); });
   if (e.result == RowEpilogue::Result::s32) return store_quad<Block>(y, element, biased, count, is_whole);
-  float reals[kQuad];
+  Quad<float> reals;
   unrolled<kQuad>([&](auto i) { reals[i] = real_of(e, biased[i], channels.rest[i]); });
   if (e.result == RowEpilogue::Result::f32) {
     unrolled<kQuad>([&](auto i) { reals[i] = Scalar::mul(reals[i], channels.multiplier[i]); });
     return store_quad<Block>(y, element, reals, count, is_whole);
   }
-  std::uint8_t others[kQuad] = {}, bytes[kQuad];
+  Quad<std::uint8_t> others, bytes;
   if (e.addition != Addition::none) load_quad<Block>(other + element, count, is_whole, others);
   unrolled<kQuad>([&](auto i) { bytes[i] = byte_of(e, reals[i], channels.multiplier[i], others[i]); });
   store_quad<Block>(y, element, bytes, count, is_whole);
