@@ -43,7 +43,7 @@ void quantize_by_element(const QuantizeRow& args, const float* real, std::uint8_
 }
 
 // Scales whose reciprocal is far from the ends of f32.
-bool has_safe_reciprocal(float scale) { return scale > 0x1p-60f && scale < 0x1p60f; }
+constexpr bool has_safe_reciprocal(float scale) { return scale > 0x1p-60f && scale < 0x1p60f; }
 
 // Division is slow, and its result is only rounded: real * (1 / scale) rounds to the same integer unless it is within
 // an error of a tie. It is off by less than three parts in 2^24; clamped to less than 2^10 in size, by less than 2^-12.
