@@ -2,7 +2,7 @@
 # On a machine with a CUDA device, in the folder of scripts/gpu/pack.sh: whether plans for it give this processor's bytes, and what they take.
 #   ./bits.sh [NETWORK...]       (default: the five networks at batch 1 and 32; writes bits.txt)
 set -u
-cd "$(dirname "$0")"
+cd "$(dirname "$0")" || exit 1
 export LD_LIBRARY_PATH="$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 [ $# -gt 0 ] || set -- resnet18 mobilenet_v2 resnet50 efficientnet_v2_s vgg16
 failed=0

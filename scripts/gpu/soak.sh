@@ -2,7 +2,7 @@
 # On a machine with a CUDA device, in the folder of scripts/gpu/pack.sh, after bits.sh: compute-sanitizer, where it is there; then runs without end of one plan,
 # alone and in four contexts, whose memory must not grow.
 set -u
-cd "$(dirname "$0")"
+cd "$(dirname "$0")" || exit 1
 export LD_LIBRARY_PATH="$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 network=${1:-mobilenet_v2}
 failed=0
