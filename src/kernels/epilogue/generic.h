@@ -31,7 +31,7 @@ constexpr typename S::F32 other_at(const RowEpilogue& e, const std::uint8_t* oth
 
 template <class S>
 constexpr typename S::S32 finish_8bit(const RowEpilogue& e, typename S::F32 acc, typename S::F32 multiplier,
-                            const std::uint8_t* other, std::int64_t channel) {
+                                      const std::uint8_t* other, std::int64_t channel) {
   if (e.addition == Addition::before_rounding) {
     const typename S::F32 r = other_at<S>(e, other, channel);
     return rounded<S>(S::fma(acc, multiplier, S::mul(r, S::set(e.ratio))), e.round);
@@ -54,7 +54,7 @@ constexpr typename S::F32 real_sum(const RowEpilogue& e, const std::int32_t* acc
 // The sums of `channels` channels; y and other: those of the first one.
 template <class S>
 constexpr void finish_channels(const RowEpilogue& epilogue, const std::int32_t* acc, std::int64_t channels,
-                     const std::uint8_t* other, void* y) {
+                               const std::uint8_t* other, void* y) {
   // By value: stores of bytes may alias anything reached through a pointer.
   const RowEpilogue e = epilogue;
   if (e.result == RowEpilogue::Result::s32) {
@@ -108,7 +108,7 @@ struct FixedSum {
 // Rows inside: a factor is prepared once for all of them.
 template <class S, class Finisher>
 constexpr void finish_sums_by(const RowEpilogue& epilogue, const std::int32_t* sums, std::int64_t rows, std::int64_t n,
-                    std::uint8_t* y) {
+                              std::uint8_t* y) {
   // By value: stores of bytes may alias anything reached through a pointer.
   const RowEpilogue e = epilogue;
   for_lanes<S>(
@@ -121,7 +121,7 @@ constexpr void finish_sums_by(const RowEpilogue& epilogue, const std::int32_t* s
 // Halves away from 0: of what is cut off, at least a half.
 template <class S>
 constexpr void finish_doubles(const RowEpilogue& epilogue, const std::int32_t* sums, std::int64_t rows, std::int64_t n,
-                    std::uint8_t* y) {
+                              std::uint8_t* y) {
   const double* multiplier = epilogue.double_multiplier;
   const double lowest = epilogue.round.lowest_integer, highest = epilogue.round.highest_integer;
   const std::int32_t after = epilogue.round.after;

@@ -20,7 +20,8 @@ constexpr typename S::F32 quotient(typename S::F32 real, typename S::F32 scale, 
 
 // The clamp comes before the rounding, as in round_then_zero_point.
 template <class S>
-constexpr void store_rounded(const QuantizeRow& row, typename S::F32 scaled, typename S::S32 zero_point, std::uint8_t* q) {
+constexpr void store_rounded(const QuantizeRow& row, typename S::F32 scaled, typename S::S32 zero_point,
+                             std::uint8_t* q) {
   const typename S::F32 lowest = S::to_f32(S::sub_s32(S::set_s32(row.lowest), zero_point));
   const typename S::F32 highest = S::to_f32(S::sub_s32(S::set_s32(row.highest), zero_point));
   S::store_bytes(q, S::add_s32(S::round(S::min(S::max(scaled, lowest), highest)), zero_point));

@@ -1,0 +1,67 @@
+// What is chosen for CUDA devices, wherever this runs. Tests of planner/.
+#include <gtest/gtest.h>
+
+#include "ops/concat/concat.h"
+#include "ops/quantized_conv/quantized_conv.h"
+#include "planner/planner.h"
+#include "planner/select.h"
+#include "support/small_graphs.h"
+
+namespace octavo {
+namespace {
+
+// A convolution over `size` x `size` pixels in `images`.
+std::string chosen_for(std::int64_t images, std::int64_t size, std::int64_t channels, std::int64_t groups = 1) {
+  QuantizedConvAttrs conv;
+  conv.groups = groups;
+  conv.window = {{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
+  conv.epilogue = {{Scale{}, Round{.after = 0, .lowest = 0, .highest = 255}}, DType::u8};
+  const Attrs attrs = conv;
+  const auto constant = [](DType type, Shape shape) {
+    Fact fact{.dtype = type, .shape = shape};
+    fact.constant = std::make_shared<Tensor>(type, std::move(shape));
+    return fact;
+  };
+  const Fact x{.dtype = DType::u8, .shape = {images, size, size, channels}};
+  const Fact w = constant(DType::s8, {channels, 3, 3, channels / groups}), bias = constant(DType::s32, {channels}),
+             multiplier = constant(DType::f32, {channels});
+  const OpCall call{.spec = &kQuantizedConv,
+                    .attrs = &attrs,
+                    .inputs = {&x, &w, &bias, nullptr, &multiplier},
+                    .outputs = {{.dtype = DType::u8, .shape = {images, size, size, channels}}}};
+  const auto selection = choose(call, *machine_for_target("cuda"), {});
+  return selection ? std::string(selection->kernel->code.name) : to_string(selection.errors());
+}
+
+TEST(CudaPlans, TilesFillTheDevice) {
+  EXPECT_EQ(chosen_for(32, 56, 128), "conv_u8s8_128x128_cuda") << "many large ones";
+  EXPECT_EQ(chosen_for(1, 7, 512), "conv_u8s8_32x32_cuda") << "few pixels: small ones, for more multiprocessors";
+  EXPECT_EQ(chosen_for(1, 28, 96, 96), "depthwise_u8s8_cuda");
+}
+
+TEST(CudaPlans, ADeviceRunsNothingOfProcessors) {
+  EXPECT_EQ(machine_for_target("cuda")->isa.to_string(), "scalar cuda");
+  Graph graph;
+  const ValueId x = graph.add_input("x", DType::u8, Shape{1, 4});
+  graph.add_output(testing::add_or_die(graph, kConcat, ConcatAttrs{.axis = 1}, {x, x}, "both"), "y");
+  ConstantPool pool;
+  const auto plan = make_plan(graph, *machine_for_target("cuda"), {.allow_reference = true}, pool);
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.errors()[0].kind, ErrorKind::unsupported);
+  EXPECT_NE(to_string(plan.errors()).find("node 'both'"), std::string::npos) << to_string(plan.errors());
+  EXPECT_NE(to_string(plan.errors()).find("reference: runs on the host"), std::string::npos);
+}
+
+TEST(CudaPlans, ABatchIsOneStepEach) {
+  const Graph graph = testing::chain_graph();
+  ConstantPool pool;
+  const auto plan =
+      make_plan(graph, *machine_for_target("cuda"), {.batch = 2, .batch_order = BatchOrder::images}, pool);
+  ASSERT_TRUE(plan.ok()) << to_string(plan.errors());
+  EXPECT_TRUE(plan->regions.empty());
+  EXPECT_EQ(plan->machine.cores, 132) << "which tiles are best depends on them";
+  EXPECT_TRUE(plan->needs.has(Isa::cuda));
+}
+
+}  // namespace
+}  // namespace octavo
