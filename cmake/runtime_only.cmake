@@ -15,7 +15,7 @@ octavo_library(plan USES octavo_base)
 octavo_library(kernels USES octavo_ops)
 octavo_library(artifact USES octavo_plan)
 octavo_library(run USES octavo_artifact octavo_kernels)
-target_compile_definitions(octavo_run PRIVATE OCTAVO_VERSION="${PROJECT_VERSION}")
+target_compile_definitions(octavo_run PRIVATE OCTAVO_VERSION="${PROJECT_VERSION}" OCTAVO_RUNTIME_ONLY)
 
 # MinSizeRel: nothing but kernels takes part of a run that size would buy. Of those, what is beside a family's loops is most of these.
 foreach(folder base graph ops plan artifact run)

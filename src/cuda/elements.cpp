@@ -166,7 +166,7 @@ constexpr KernelChoice kernel(std::string_view name, std::string_view op) {
 }
 
 constexpr KernelChoice kChoices[] = {
-    kernel<refuse_pair, make_pair>("eltwise_q8_cuda", "quantized_elementwise"),
+    kernel<refuse_pair, make_pair>("pairs_q8_cuda", "quantized_elementwise"),
     kernel<refuse_table, make_table>("table_cuda", "table"),
     kernel<refuse_copy, make_copy>("reshape_copy_cuda", "reshape"),
     kernel<refuse_quantize, make_quantize>("quantize_f32_cuda", "quantize"),

@@ -103,7 +103,7 @@ struct Context::State {
     state->prepared = std::move(prepared);
     state->plan = state->prepared->plan;
     state->executor = std::move(executor);
-    if (state->prepared->device != nullptr) return on_device(std::move(state));
+    if (kMayHaveDevices && state->prepared->device != nullptr) return on_device(std::move(state));
     const int threads = state->executor ? context_threads(*state->model, state->executor->threads()) : 1;
     if (Status status = state->allocate(threads, before); !status) return status.errors();
     const std::vector<PreparedStep>& steps = state->prepared->steps;
@@ -225,7 +225,7 @@ struct Context::State {
   }
 
   void bind(std::span<const std::byte* const> in, std::span<std::byte* const> out) {
-    if (device != nullptr) {
+    if (is_on_device()) {
       std::copy(in.begin(), in.end(), device_inputs.begin());
       std::copy(out.begin(), out.end(), device_outputs.begin());
       return;
@@ -233,6 +233,8 @@ struct Context::State {
     for (const CallerPointer& pointer : caller_inputs) pointers.inputs[pointer.slot] = in[pointer.index];
     for (const CallerPointer& pointer : caller_outputs) pointers.outputs[pointer.slot] = out[pointer.index];
   }
+
+  bool is_on_device() const { return kMayHaveDevices && device != nullptr; }
 
   // All of a plan for a device; values stay there, so that a hook is told of none.
   Status run_on_device() {
@@ -324,7 +326,7 @@ std::vector<std::byte> Context::schedule_of(std::size_t step) const {
   return state_->prepared->steps[step].step->schedule();
 }
 std::uint64_t Context::memory_bytes() const {
-  return state_->device != nullptr ? state_->device->memory_bytes() : state_->memory.get_deleter().bytes;
+  return state_->is_on_device() ? state_->device->memory_bytes() : state_->memory.get_deleter().bytes;
 }
 
 Status Context::run(std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
@@ -333,7 +335,7 @@ Status Context::run(std::span<const ConstTensorView> inputs, std::span<const Ten
   if (Status status = check_tensors(inputs, *state.plan, state.plan->inputs, "input"); !status) return status;
   if (Status status = check_tensors(outputs, *state.plan, state.plan->outputs, "output"); !status) return status;
   if (Status status = check_overlap(inputs, outputs, *state.plan); !status) return status;
-  if (state.device != nullptr) {
+  if (state.is_on_device()) {
     const auto data = [](const auto& tensor) { return tensor.data; };
     std::ranges::transform(inputs, state.device_inputs.begin(), data);
     std::ranges::transform(outputs, state.device_outputs.begin(), data);
@@ -353,13 +355,13 @@ Status Context::run(std::span<const std::byte* const> inputs, std::span<std::byt
   if (outputs.size() != state.plan->outputs.size())
     return wrong("outputs", std::to_string(outputs.size()), std::to_string(state.plan->outputs.size()));
   state.bind(inputs, outputs);
-  if (state.device != nullptr) return state.run_on_device();
+  if (state.is_on_device()) return state.run_on_device();
   return state.run_range(0, state.calls.size(), {});
 }
 
 Status Context::run_steps(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
                           std::size_t first, std::size_t last) {
-  if (state_->device != nullptr)
+  if (state_->is_on_device())
     return Error{
         .kind = ErrorKind::unsupported, .found = "some steps of a plan for a device", .expected = "all of them"};
   state_->bind(inputs, outputs);

@@ -49,7 +49,14 @@ class DeviceProvider {
 // That which this program links (octavo_cuda), or null.
 const DeviceProvider* linked_devices();
 
-inline bool is_for_device(const Plan& plan) { return plan.needs.has(Isa::cuda); }
+// The library for phones has no room for what it never does.
+#ifdef OCTAVO_RUNTIME_ONLY
+inline constexpr bool kMayHaveDevices = false;
+#else
+inline constexpr bool kMayHaveDevices = true;
+#endif
+
+inline bool is_for_device(const Plan& plan) { return kMayHaveDevices && plan.needs.has(Isa::cuda); }
 // For plans for a device. Errors: unsupported, where none is linked; those of DeviceProvider::open.
 Result<std::shared_ptr<const void>> open_device();
 // Sets PreparedPlan::device where the plan is for one.

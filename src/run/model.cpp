@@ -49,7 +49,7 @@ Errors in(const std::string& source, Errors errors) {
 Status check_instructions(const CompiledModel& model, std::shared_ptr<const void>& device) {
   IsaSet has = host_machine().isa;
   if (std::any_of(model.plans.begin(), model.plans.end(), is_for_device) ||
-      (model.network && model.network->machine.isa.has(Isa::cuda))) {
+      (kMayHaveDevices && model.network && model.network->machine.isa.has(Isa::cuda))) {
     auto opened = open_device();
     if (!opened) return in(model.source, opened.errors());
     device = std::move(*opened);

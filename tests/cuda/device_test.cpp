@@ -105,7 +105,7 @@ TEST(CudaDevice, HooksAreToldOfEveryStep) {
   context->set_step_hook([&](const StepEvent& event) { kernels.push_back(event.step->kernel); });
   const auto y = answer(*context, kX);
   ASSERT_TRUE(y.ok());
-  EXPECT_EQ(kernels, (std::vector<std::string>{"table_cuda", "eltwise_q8_cuda", "table_cuda"}));
+  EXPECT_EQ(kernels, (std::vector<std::string>{"table_cuda", "pairs_q8_cuda", "table_cuda"}));
   EXPECT_TRUE(are_equal(*y, *answer_on("host", graph, kX)));
 }
 

@@ -1,6 +1,7 @@
 // The kernels for CUDA devices, on the host: all there are, in every way they are launched.
 #include "cuda/cuda.h"
 
+#include <cstring>
 #include <fstream>
 #include <regex>
 #include <sstream>
@@ -143,6 +144,22 @@ TEST(Cuda, ExtremeSums) {
            .greatest_weight = weight},
           7, tiles());
   }
+}
+
+// Also in place, blocks backwards.
+TEST(Cuda, LiesAboutPackedConstantsAreRefused) {
+  const Case c{.channels = 16, .out_channels = 40, .residual = Addition::before_rounding, .has_table = true};
+  const Problem p = make_problem(c, 11);
+  Tensor x(DType::u8, p.x_shape), residual(DType::u8, p.y_shape);
+  std::memcpy(x.data(), p.x.data(), x.bytes());
+  std::memcpy(residual.data(), p.residual.data(), residual.bytes());
+  const testing::KernelCase test{.spec = &kQuantizedConv,
+                                 .attrs = p.attrs,
+                                 .inputs = {x, p.w, p.bias, std::nullopt, p.multiplier, residual, p.table},
+                                 .is_constant = {false, true, true, false, true, false, true}};
+  const auto ran = testing::check_kernels(test);
+  for (const KernelChoice& kernel : tiles())
+    EXPECT_TRUE(ran.contains(std::string(kernel.code.name))) << kernel.code.name;
 }
 
 testing::KernelCase window_case(const OpSpec& op, Attrs attrs, Tensor x) {
