@@ -18,7 +18,6 @@ Result<std::shared_ptr<const void>> open_device() {
 }
 
 Status place_on_device(PreparedPlan& plan, const ConstantSource& constants) {
-  if (!is_for_device(*plan.plan)) return ok_status();
   auto placed = linked_devices()->place(plan, constants);
   if (!placed) return placed.errors();
   plan.device = std::move(*placed);

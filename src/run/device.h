@@ -59,7 +59,7 @@ inline constexpr bool kMayHaveDevices = true;
 inline bool is_for_device(const Plan& plan) { return kMayHaveDevices && plan.needs.has(Isa::cuda); }
 // For plans for a device. Errors: unsupported, where none is linked; those of DeviceProvider::open.
 Result<std::shared_ptr<const void>> open_device();
-// Sets PreparedPlan::device where the plan is for one.
+// Sets PreparedPlan::device, of a plan for one.
 Status place_on_device(PreparedPlan& plan, const ConstantSource& constants);
 
 }  // namespace octavo

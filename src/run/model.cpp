@@ -48,8 +48,8 @@ Errors in(const std::string& source, Errors errors) {
 // device of plans for one.
 Status check_instructions(const CompiledModel& model, std::shared_ptr<const void>& device) {
   IsaSet has = host_machine().isa;
-  if (std::any_of(model.plans.begin(), model.plans.end(), is_for_device) ||
-      (kMayHaveDevices && model.network && model.network->machine.isa.has(Isa::cuda))) {
+  if (kMayHaveDevices && (std::any_of(model.plans.begin(), model.plans.end(), is_for_device) ||
+                          (model.network && model.network->machine.isa.has(Isa::cuda)))) {
     auto opened = open_device();
     if (!opened) return in(model.source, opened.errors());
     device = std::move(*opened);
@@ -102,6 +102,7 @@ Result<std::shared_ptr<const Model>> load_model(CompiledModel compiled, const Lo
   for (std::size_t i = 0; i < made.size(); ++i) made[i]->plan = &model->compiled_.plans[i];
   model->constants_ = std::make_unique<ConstantStore>(model->compiled_.constants, model->compiled_.plans);
   for (const std::shared_ptr<PreparedPlan>& plan : made) {
+    if (!is_for_device(*plan->plan)) continue;
     if (Status status = place_on_device(*plan, *model->constants_); !status)
       return in(model->compiled_.source, status.errors());
   }

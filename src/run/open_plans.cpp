@@ -174,7 +174,9 @@ Result<std::shared_ptr<const PreparedPlan>> OpenPlans::make(std::span<const std:
   auto steps = prepare_plan(made->owned, constants_, options_);
   if (!steps) return steps.errors();
   made->steps = std::move(*steps);
-  if (Status status = place_on_device(*made, constants_); !status) return status.errors();
+  if (is_for_device(made->owned)) {
+    if (Status status = place_on_device(*made, constants_); !status) return status.errors();
+  }
   return std::shared_ptr<const PreparedPlan>(std::move(made));
 }
 

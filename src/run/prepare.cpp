@@ -119,8 +119,8 @@ class StepPreparer {
     return {.kind = ErrorKind::unsupported,
             .found = "kernel '" + step_.kernel + "' of " + library + ", which this program does not link",
             .expected = "a kernel that it links",
-            .hint = "Link " + library + " too" +
-                    (library == "octavo_onednn" ? "; from Python: pip install 'octavo[onednn]'" : "")};
+            .hint = library == "octavo_cuda" ? "Link octavo_cuda too"
+                                             : "Link octavo_onednn too; from Python: pip install 'octavo[onednn]'"};
   }
 
   Status check_operands() {
