@@ -4,7 +4,6 @@ Times are of the engines as their users run them (python/octavo/_engines.py), in
 """
 
 import argparse
-import collections
 import importlib.util
 import json
 import logging
@@ -128,23 +127,14 @@ def timed(given, runs, octavo_runs=None):
     return {name: engines.summary(values) for name, values in times.items()}
 
 
-def profiled(given, path, runs=40):
-    """As ONNX Runtime's profiler has it: ms of a run by kind of node, how many nodes of each kind there are, ms of the whole run: minima."""
+def profiled(given, path, run_ms, runs=40):
+    """What `octavo diagnose` makes of ONNX Runtime's profile: ms of a run in all and by kind of node, those between nodes, and what the profiler itself took, by how long a run takes without it."""
     session = engines.OrtSession(str(path), given.threads, is_profiled=True)
     for _ in range(runs):
         session.run()
-    events = json.loads(Path(session.end_profile()).read_text())
-    nodes, wholes = collections.defaultdict(list), []
-    for event in events:
-        if event["name"] == "model_run":
-            wholes.append(event["dur"] / 1e3)
-        if event.get("cat") == "Node" and event["name"].endswith("_kernel_time"):
-            nodes[event["name"], event["args"]["op_name"]].append(event["dur"] / 1e3)
-    kinds, counts = collections.Counter(), collections.Counter()
-    for (_, kind), durations in nodes.items():
-        kinds[kind] += min(durations)  # what the machine does beside it only adds to a time
-        counts[kind] += 1
-    return kinds, counts, min(wholes)
+    report = given.folder / "profiled.json"
+    octavo(given, "diagnose", path, "--profile", session.end_profile(), "--run-ms", run_ms, "--json", report)
+    return json.loads(report.read_text())["profile"]
 
 
 def told_machine(threads):

@@ -51,6 +51,9 @@ void add_diagnose(CLI::App& app, int& exit_code) {
   verb.add_option("--against", arguments->options.against, "the same network in fp32: what quantization changed")
       ->type_name("FP32");
   verb.add_option("--profile", arguments->options.profile, "what the engine wrote of its runs")->type_name("F");
+  verb.add_option("--run-ms", arguments->options.run_ms, "what a run takes without the profiler, whose own time goes")
+      ->type_name("MS")
+      ->check(CLI::PositiveNumber);
   verb.add_option("--rates", arguments->options.rates, "what scripts/stories/rates.py measured of the engine here")
       ->type_name("F");
   std::vector<std::string_view> words;

@@ -159,7 +159,9 @@ Result<Diagnosis> diagnose_file(const std::string& path, const DiagnoseOptions& 
                    .where = options.profile,
                    .found = "a profile of " + std::string(title_of(profile->engine)),
                    .expected = "one of " + std::string(title_of(*engine)) + " (--engine says of which)"};
-    auto joined = join(*profile, diagnosis.view, options.profile);
+    const auto run = options.run_ms == 0.0 ? profile : without_profiler(*profile, options.run_ms, options.profile);
+    if (!run) return run.errors();
+    auto joined = join(*run, diagnosis.view, options.profile);
     if (!joined) return joined.errors();
     diagnosis.profile = *std::move(joined);
   }
@@ -184,7 +186,9 @@ std::vector<WaterfallBar> waterfall_of(const Diagnosis& d) {
             {"products in float", d.profile->float_products_ms},
             {"conversions", d.profile->conversions_ms},
             {"other operators in float", d.profile->others_ms}};
-    bars.push_back({"measured", d.profile->total_ms, true});
+    if (d.profile->between_ms > 0.0) bars.push_back({"between nodes", d.profile->between_ms});
+    bars.push_back(
+        {d.profile->profiler_ms > 0.0 ? "a run without the profiler" : "measured", d.profile->total_ms, true});
     return bars;
   }
   double lost[3] = {};  // conversions, fallback, unfused

@@ -18,6 +18,7 @@ namespace octavo::diagnose {
 struct DiagnoseOptions {
   std::string against;           // the fp32 file; empty: none
   std::string profile;           // of the engine; empty: none
+  double run_ms = 0.0;           // of a run without a profiler; 0: not known
   std::string rates;             // of the engine on this machine; empty: rates_of(engine)
   std::optional<Engine> engine;  // none: the one that the file's format is for
   std::int64_t batch = 1;

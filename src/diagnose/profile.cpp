@@ -1,6 +1,8 @@
 // Reading profiles as streams: traces in JSON. Part of diagnose/.
 #include "diagnose/profile.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -22,6 +24,8 @@ class TraceReader : public nlohmann::json_sax<nlohmann::json> {
   }
 
   ProfileSums sums;
+  MeanTime whole;  // of ONNX Runtime
+  int threads = 0;
   Engine engine = Engine::ort;
   bool has_events = false;
   std::string problem;
@@ -35,7 +39,7 @@ class TraceReader : public nlohmann::json_sax<nlohmann::json> {
   bool start_array(std::size_t) override { return push(); }
   bool end_array() override { return levels_.pop_back(), true; }
   bool start_object(std::size_t) override { return push(); }
-  bool key(string_t& value) override { return levels_.back().key = value, true; }
+  bool key(string_t& value) override { return ++levels_.back().keys, levels_.back().key = value, true; }
   bool string(string_t& value) override {
     if (levels_.empty()) return true;
     Level& level = levels_.back();
@@ -50,6 +54,8 @@ class TraceReader : public nlohmann::json_sax<nlohmann::json> {
     levels_.pop_back();
     if (!levels_.empty()) {
       Level& outer = levels_.back();
+      // "thread_scheduling_stats" of a node has the threads that helped.
+      if (outer.key == "sub_threads") threads = std::max(threads, 1 + level.keys);
       if (outer.key == "args") return outer.op = level.op, true;
       if (outer.key == "Name") return outer.name = level.name, true;
       if (outer.key == "Duration (us)") return outer.ms = level.ms, outer.is_call = true;
@@ -64,6 +70,7 @@ class TraceReader : public nlohmann::json_sax<nlohmann::json> {
  private:
   struct Level {
     std::string key, name, cat, op, phase;
+    int keys = 0;
     double ms = -1.0, at_ms = -1.0;
     bool is_call = false;  // of TVM's report
   };
@@ -73,6 +80,7 @@ class TraceReader : public nlohmann::json_sax<nlohmann::json> {
     if (level.cat.empty() && level.at_ms >= 0.0 && (level.phase == "B" || level.phase == "E")) return edge(level);
     if (level.ms < 0.0) return true;
     has_events = true;
+    if (level.cat == "Session" && level.name == "model_run") return whole.add(level.ms), true;
     constexpr std::string_view kKernel = "_kernel_time";
     if (level.cat == "Node" && level.name.ends_with(kKernel))
       return add(level.name.substr(0, level.name.size() - kKernel.size()), level.op, level.ms);
@@ -139,7 +147,8 @@ Result<Profile> read_trace(std::istream& file, const std::string& path, const Fi
   TraceReader reader(view);
   const bool is_whole = nlohmann::json::sax_parse(file, &reader);
   if (!is_whole) return no_profile(path, reader.problem);
-  Profile profile{.engine = reader.engine, .nodes = reader.sums.nodes()};
+  Profile profile{.engine = reader.engine, .nodes = reader.sums.nodes(), .whole_ms = reader.whole.ms()};
+  profile.threads = reader.threads;
   if (profile.nodes.empty())
     return no_profile(path, reader.has_events ? "a trace without times of nodes" : "JSON without trace events");
   return profile;
@@ -150,10 +159,8 @@ Result<Profile> read_trace(std::istream& file, const std::string& path, const Fi
 bool ProfileSums::add(const std::string& name, const std::string& op, double ms, int call) {
   const auto [found, is_new] = places_.emplace(name + '\n' + op + '\n' + std::to_string(call), nodes_.size());
   if (is_new && nodes_.size() >= kMostNodes) return false;
-  if (is_new) nodes_.push_back({{.name = name, .op = op, .call = call}, ms, 0.0});
-  Sum& sum = nodes_[found->second];
-  ++sum.node.runs;
-  if (!is_new) sum.later_ms += ms;
+  if (is_new) nodes_.push_back({{.name = name, .op = op, .call = call}, {}});
+  nodes_[found->second].time.add(ms);
   return true;
 }
 
@@ -161,7 +168,8 @@ std::vector<ProfiledNode> ProfileSums::nodes() const {
   std::vector<ProfiledNode> made;
   for (const Sum& sum : nodes_) {
     made.push_back(sum.node);
-    made.back().ms = sum.node.runs > 1 ? sum.later_ms / (sum.node.runs - 1) : sum.first_ms;
+    made.back().ms = sum.time.ms();
+    made.back().runs = sum.time.runs();
   }
   return made;
 }
@@ -176,10 +184,40 @@ Error no_profile(const std::string& path, std::string found) {
               "(JSON)"};
 }
 
-double Profile::total_ms() const {
+double Profile::nodes_ms() const {
   double ms = 0.0;
   for (const ProfiledNode& node : nodes) ms += node.ms;
   return ms;
+}
+
+// Nodes of branches and loops are in the time of the node that has them, too: then they sum up to more than the run.
+double Profile::total_ms() const { return std::max(whole_ms, nodes_ms()); }
+
+Result<Profile> without_profiler(Profile profile, double run_ms, const std::string& path) {
+  const double total = profile.total_ms();
+  const auto count = static_cast<double>(profile.nodes.size());
+  if (!(run_ms > 0.0) || run_ms > total || count == 0.0)
+    return Error{.kind = ErrorKind::usage,
+                 .where = path,
+                 .found = fmt::format("runs of {:.3f} ms, and {:.3f} ms without a profiler", total, run_ms),
+                 .expected = "a time that is shorter than those of the profile, of the same file, engine and threads"};
+  const double between = (total - profile.nodes_ms()) / count;
+  const auto shorter = [&](const ProfiledNode& node, double each) {
+    return std::max(node.ms - std::max(each - between, 0.0), 0.0);
+  };
+  // What a run takes falls as `each` grows: halving finds it.
+  double low = 0.0, high = total;
+  constexpr int kHalvings = 60;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double each = 0.5 * (low + high);
+    double left = count * std::max(between - each, 0.0);
+    for (const ProfiledNode& node : profile.nodes) left += shorter(node, each);
+    (left > run_ms ? low : high) = each;
+  }
+  for (ProfiledNode& node : profile.nodes) node.ms = shorter(node, high);
+  profile.whole_ms = run_ms;
+  profile.profiler_ms = total - run_ms;
+  return profile;
 }
 
 std::string traced_name(const std::string& op) {

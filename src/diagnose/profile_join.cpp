@@ -65,8 +65,8 @@ bool is_digits(std::string_view text) {
 
 // Without what an engine puts behind a name: "_nchwc", "_token_12", "_bias_dq". Empty where there is nothing of that.
 std::string shortened(const std::string& name) {
-  constexpr std::string_view kEndings[] = {"_nchwc", "/WithoutBiases",    "_bias_dq",       "_quant",
-                                           "_fused", "_DequantizeLinear", "_QuantizeLinear"};
+  constexpr std::string_view kEndings[] = {"_nchwc", "/WithoutBiases",    "_bias_dq",        "_quant",
+                                           "_fused", "_DequantizeLinear", "_QuantizeLinear", "/duplicated"};
   for (const std::string_view ending : kEndings) {
     if (name.ends_with(ending)) return name.substr(0, name.size() - ending.size());
   }
@@ -155,7 +155,10 @@ std::map<std::string, int> in_order(const Profile& profile, const FileView& view
 Result<JoinedProfile> join(const Profile& profile, const FileView& view, const std::string& path) {
   const Names names(view);
   const std::map<std::string, int> places = in_order(profile, view);
-  JoinedProfile joined{.engine = profile.engine};
+  JoinedProfile joined{.engine = profile.engine, .total_ms = profile.total_ms(), .profiler_ms = profile.profiler_ms};
+  joined.threads = profile.threads;
+  joined.between_ms = std::max(joined.total_ms - profile.nodes_ms(), 0.0);
+  const double between = joined.between_ms / static_cast<double>(std::max<std::size_t>(profile.nodes.size(), 1));
   double foreign_ms = 0.0;  // of what is no conversion that the engine put in
   for (const ProfiledNode& node : profile.nodes) {
     const bool has_name = !is_unnamed(node, profile.engine);
@@ -164,23 +167,22 @@ Result<JoinedProfile> join(const Profile& profile, const FileView& view, const s
     const bool is_tflite_integer = profile.engine == Engine::litert && found >= 0 && view.node(found).is_integer;
     const Share share = is_tflite_integer ? Share::integer : share_of(node, profile.engine);
     joined.nodes.push_back({node, found});
-    joined.total_ms += node.ms;
     double& sum = share == Share::integer         ? joined.integer_ms
                   : share == Share::float_product ? joined.float_products_ms
                   : share == Share::conversion    ? joined.conversions_ms
                                                   : joined.others_ms;
     sum += node.ms;
-    if (found >= 0) joined.ms_of_node[found] += node.ms;
+    if (found >= 0) joined.ms_of_node[found] += node.ms + between;
     else joined.unmatched_ms += node.ms;
     if (found < 0 && share != Share::conversion && (has_name || share != Share::other)) foreign_ms += node.ms;
   }
-  if (joined.nodes.empty() || foreign_ms > 0.5 * joined.total_ms)
+  if (joined.nodes.empty() || foreign_ms > 0.5 * profile.nodes_ms())
     return Error{.kind = ErrorKind::usage,
                  .where = path,
                  .found = joined.nodes.empty()
                               ? "no operator that the file has"
                               : fmt::format("nodes that the file does not have, for {:.0f} % of the time (first '{}')",
-                                            100.0 * foreign_ms / joined.total_ms, profile.nodes[0].name),
+                                            100.0 * foreign_ms / profile.nodes_ms(), profile.nodes[0].name),
                  .expected = "a profile of " + view.path};
   return joined;
 }

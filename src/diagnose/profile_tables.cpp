@@ -85,6 +85,8 @@ class Counters {
 // with tabs and "[node type]", older ones with "start". Tables of initialization and summaries by kind are left out.
 class Operators {
  public:
+  double whole_ms = 0.0;  // "Inference timings in us: Init: 61, First inference: 5419, ..., Inference (avg): 5000"
+
   bool take(const std::string& line, ProfileSums& sums) {
     if (line.find("Initialization") != std::string::npos) is_run_ = false;
     if (line.find("Operator-wise Profiling Info for Regular") != std::string::npos) is_run_ = true;
@@ -93,6 +95,9 @@ class Operators {
       table_.clear();
       return true;
     }
+    constexpr std::string_view kWhole = "Inference (avg): ";
+    if (const std::size_t at = line.find(kWhole); at != std::string::npos)
+      whole_ms = number_in(line.substr(at + kWhole.size())).value_or(0.0) * 1e-3;
     if (line.find("node type") != std::string::npos) return take_heads(line), true;
     if (!is_run_ || !is_order_ || table_.heads() == 0) return true;
     auto cells = cells_of(line, separator_);
@@ -134,6 +139,10 @@ std::vector<ProfiledNode> without_delegates(std::vector<ProfiledNode> nodes) {
   return nodes;
 }
 
+Profile litert_profile(const ProfileSums& sums, double whole_ms) {
+  return {.engine = Engine::litert, .nodes = without_delegates(sums.nodes()), .whole_ms = whole_ms};
+}
+
 }  // namespace
 
 Result<Profile> read_tables(std::istream& file, const std::string& path) {
@@ -146,7 +155,7 @@ Result<Profile> read_tables(std::istream& file, const std::string& path) {
   }
   if (!file.eof()) return no_profile(path, "a line of more than " + std::to_string(kLongestLine) + " characters");
   Profile profile{.engine = Engine::openvino, .nodes = counted.nodes()};
-  if (profile.nodes.empty()) profile = {.engine = Engine::litert, .nodes = without_delegates(listed.nodes())};
+  if (profile.nodes.empty()) profile = litert_profile(listed, operators.whole_ms);
   if (profile.nodes.empty()) return no_profile(path, "a text without times of nodes");
   return profile;
 }

@@ -81,6 +81,19 @@ std::string waterfall_text(const Diagnosis& d) {
   return table.text("  ");
 }
 
+// What the engine ran, by its own names of operators.
+nlohmann::json operators_of(const JoinedProfile& profile) {
+  std::map<std::string, std::pair<int, double>> sums;
+  for (const JoinedNode& node : profile.nodes) {
+    auto& [nodes, ms] = sums[node.profiled.op];
+    ++nodes;
+    ms += node.profiled.ms;
+  }
+  nlohmann::json operators = nlohmann::json::object();
+  for (const auto& [op, sum] : sums) operators[op] = {{"nodes", sum.first}, {"ms", sum.second}};
+  return operators;
+}
+
 nlohmann::json json_of(const Sightings& sightings) { return {{"count", sightings.count}, {"first", sightings.names}}; }
 
 }  // namespace
@@ -106,6 +119,15 @@ std::string diagnosis_text(const Diagnosis& d) {
     text += fmt::format("  of {:.3f} ms {:.3f} ms ({:.1f} %) is of nodes that the file does not name\n",
                         d.profile->total_ms, d.profile->unmatched_ms,
                         d.profile->total_ms > 0.0 ? 100.0 * d.profile->unmatched_ms / d.profile->total_ms : 0.0);
+  if (d.profile && d.profile->profiler_ms > 0.0)
+    text += fmt::format("  {:.3f} ms of the profile's {:.3f} are the profiler's own, {:.1f} us a node\n",
+                        d.profile->profiler_ms, d.profile->profiler_ms + d.profile->total_ms,
+                        1e3 * d.profile->profiler_ms / static_cast<double>(d.profile->nodes.size()));
+  if (d.profile && d.profile->threads > 1)
+    text += fmt::format(
+        "  the profile is of {} threads: losses are what a node takes less what it would at best on one, so they are "
+        "told too small\n",
+        d.profile->threads);
   if (d.findings.empty()) text += "\nnothing found\n";
   for (std::size_t i = 0; i < d.findings.size(); ++i) {
     const Finding& f = d.findings[i];
@@ -193,7 +215,10 @@ nlohmann::json diagnosis_json(const Diagnosis& d) {
                          {"integer_ms", d.profile->integer_ms},
                          {"float_products_ms", d.profile->float_products_ms},
                          {"conversions_ms", d.profile->conversions_ms},
-                         {"others_ms", d.profile->others_ms}};
+                         {"others_ms", d.profile->others_ms},
+                         {"between_ms", d.profile->between_ms},
+                         {"profiler_ms", d.profile->profiler_ms},
+                         {"operators", operators_of(*d.profile)}};
   return object;
 }
 

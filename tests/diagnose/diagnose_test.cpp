@@ -237,8 +237,10 @@ TEST(Profile, OfOnnxRuntimeFindsItsNodes) {
   const JoinedProfile& profile = *diagnosis->profile;
   EXPECT_GT(profile.integer_ms, 0.0);
   EXPECT_EQ(profile.float_products_ms, 0.0);
-  EXPECT_NEAR(profile.integer_ms + profile.float_products_ms + profile.conversions_ms + profile.others_ms,
-              profile.total_ms, 1e-9);
+  EXPECT_GT(profile.between_ms, 0.0);
+  EXPECT_NEAR(
+      profile.integer_ms + profile.float_products_ms + profile.conversions_ms + profile.others_ms + profile.between_ms,
+      profile.total_ms, 1e-9);
   int convolutions = 0;
   for (const auto& [node, ms] : profile.ms_of_node) convolutions += diagnosis->view.node(node).kind == Kind::conv;
   EXPECT_EQ(convolutions, 3);  // QLinearConv "n5_Conv_token_1" and the like
@@ -276,6 +278,20 @@ TEST(Profile, WhatCannotBeUsedIsSaid) {
 }
 
 // Runs of one node are one entry.
+// What the profiler took goes from between the nodes first, then from them.
+TEST(Profile, WithoutItsProfilerIsAsLongAsARun) {
+  const Profile profile{.nodes = {{.name = "a", .ms = 3.0}, {.name = "b", .ms = 1.0}}, .whole_ms = 5.0};
+  const auto near = without_profiler(profile, 4.5, "p.json"), far = without_profiler(profile, 3.0, "p.json");
+  ASSERT_TRUE(near && far);
+  EXPECT_NEAR(near->nodes[0].ms, 3.0, 1e-6);
+  EXPECT_NEAR(near->total_ms() - near->nodes_ms(), 0.5, 1e-6);
+  EXPECT_NEAR(far->nodes[0].ms, 2.5, 1e-6);
+  EXPECT_NEAR(far->nodes[1].ms, 0.5, 1e-6);
+  EXPECT_NEAR(far->total_ms(), 3.0, 1e-6);
+  EXPECT_NEAR(far->profiler_ms, 2.0, 1e-6);
+  EXPECT_EQ(without_profiler(profile, 5.5, "p.json").errors().front().kind, ErrorKind::usage);
+}
+
 TEST(Profile, RunsTakeNoMemory) {
   const ScratchFolder folder;
   const std::string path = folder.path("long.json");
