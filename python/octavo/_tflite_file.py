@@ -34,7 +34,8 @@ DTYPES: dict[int, Any] = {
 
 class Tensor(NamedTuple):
     """`signature` has -1 where a dimension is open, and is None where the file has none. `sparsity` are LiteRT's
-    parameters of a sparse constant, `data` a constant's bytes; both are empty elsewhere."""
+    parameters of a sparse constant, `data` a constant's bytes; both are empty elsewhere. In a variable an operator keeps
+    what it knows."""
 
     name: str
     dtype: Any
@@ -45,6 +46,7 @@ class Tensor(NamedTuple):
     quantized_dimension: int
     sparsity: dict[str, Any]
     data: memoryview
+    is_variable: bool
 
 
 class Subgraph(NamedTuple):
@@ -162,6 +164,7 @@ def _tensor(table: _Table, buffers: list[_Table]) -> Tensor:
         quantized_dimension=quantized.number(6, "i") if quantized else 0,
         sparsity=_sparsity(table.table(6)),
         data=_constant(buffers[buffer]) if 0 < buffer < len(buffers) else memoryview(b""),
+        is_variable=bool(table.number(5, "b")),
     )
 
 

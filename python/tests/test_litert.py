@@ -130,6 +130,26 @@ def test_variables_go_on_from_run_to_run(path: Path) -> None:
             stored = stored[answer.nbytes :]
 
 
+@pytest.mark.parametrize("name, forgets", [("svdf", True), ("svdf_integer", True), ("running_sum", False)])
+def test_reset_forgets_what_svdf_keeps_alone(name: str, forgets: bool, real: Any) -> None:
+    path = str(ROOT / f"tests/import/litert_states/{name}.tflite")
+    answers = []
+    for interpreter in (litert.Interpreter(path), real.Interpreter(path)):
+        interpreter.allocate_tensors()
+        detail, out = interpreter.get_input_details()[0], interpreter.get_output_details()[0]["index"]
+        runs = []
+        for turn in range(4):
+            if turn == 3:
+                interpreter.reset_all_variables()
+            interpreter.set_tensor(detail["index"], np.full(detail["shape"], 3, detail["dtype"]))
+            interpreter.invoke()
+            runs.append(interpreter.get_tensor(out))
+        answers.append(runs)
+    for ours, theirs in zip(*answers, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-5)
+    assert np.array_equal(answers[0][3], answers[0][0]) == forgets
+
+
 @pytest.fixture
 def softmax() -> litert.Interpreter:
     return litert.Interpreter(str(ROOT / "tests/import/litert/softmax_s8.tflite"))

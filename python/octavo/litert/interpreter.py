@@ -304,8 +304,12 @@ class Interpreter:
         return len(self._file.subgraphs)
 
     def reset_all_variables(self) -> None:
-        """Nothing. VAR_HANDLE's variables stay as they are, as in LiteRT; so does what SVDF keeps, which LiteRT makes zeros
-        again. States of LSTMs and RNNs are zeros at the beginning of every run anyway."""
+        """What SVDF keeps is zeros again. VAR_HANDLE's variables stay as they are, as in LiteRT; states of LSTMs and RNNs
+        are zeros at the beginning of every run anyway."""
+        kept = {each.name for each in self._graph.tensors if each.is_variable}
+        for told, state in zip(self._model.inputs[len(self._graph.inputs) :], self._states):
+            if told.name in kept:
+                state[...] = _zeros(told)
 
     def get_signature_list(self) -> dict[str, dict[str, list[str]]]:
         """Names of inputs and outputs by signature."""
