@@ -105,7 +105,18 @@ void sort_findings(std::vector<Finding>& findings) {
   });
 }
 
+// They would have somebody work for nothing.
+void leave_out_small(Diagnosis& d) {
+  constexpr double kWorthAWord = 0.02;
+  const double lost = d.lost_ms();
+  if (lost > kWorthAWord * d.run_ms()) return;
+  d.left_out = std::erase_if(d.findings, [](const Finding& f) { return !f.is_about_answers() && f.ms() > 0.0; });
+  d.left_out_ms = lost - d.lost_ms();
+}
+
 }  // namespace
+
+double Diagnosis::run_ms() const { return profile ? profile->total_ms : predicted.total(); }
 
 double Diagnosis::lost_ms() const {
   double ms = 0.0;
@@ -120,9 +131,8 @@ std::string Diagnosis::verdict() const {
       std::ranges::find_if(findings, [](const Finding& f) { return !f.is_about_answers() && f.ms() > 0.0; });
   const auto answer = std::ranges::find_if(findings, &Finding::is_about_answers);
   std::string text;
-  const double all = profile ? profile->total_ms : predicted.total();
-  constexpr double kWorthAWord = 0.02;
-  if (first != findings.end() && first->ms() > kWorthAWord * all)
+  const double all = run_ms();
+  if (first != findings.end())
     text = fmt::format("{} loses {:.2f} of {:.2f} ms, most of it because {} ({}).", title, std::min(lost_ms(), all),
                        all, summary_of(first->cause), first->where);
   else text = fmt::format("{} computes this file as fast as it can, as far as its rules are known.", title);
@@ -176,6 +186,7 @@ Result<Diagnosis> diagnose_file(const std::string& path, const DiagnoseOptions& 
     }
   }
   sort_findings(diagnosis.findings);
+  leave_out_small(diagnosis);
   return diagnosis;
 }
 

@@ -36,7 +36,10 @@ struct Diagnosis {
   PredictedTime predicted;        // of one thread
   std::optional<PredictedTime> predicted_before;
   std::optional<JoinedProfile> profile;
+  std::size_t left_out = 0;  // findings about time that together cost less than 2 % of a run
+  double left_out_ms = 0.0;
 
+  double run_ms() const;        // as the profile has it, else predicted
   double lost_ms() const;       // of all findings
   std::string verdict() const;  // one sentence
 };

@@ -129,6 +129,9 @@ std::string diagnosis_text(const Diagnosis& d) {
         "told too small\n",
         d.profile->threads);
   if (d.findings.empty()) text += "\nnothing found\n";
+  if (d.left_out > 0)
+    text += fmt::format("left out: {} finding{} of {:.3f} ms, less than 2 % of a run\n", d.left_out,
+                        d.left_out == 1 ? "" : "s", d.left_out_ms);
   for (std::size_t i = 0; i < d.findings.size(); ++i) {
     const Finding& f = d.findings[i];
     if (i >= kMostFindings) {
@@ -172,6 +175,7 @@ nlohmann::json diagnosis_json(const Diagnosis& d) {
                            {"predicted_ms", d.predicted.total()},
                            {"lost_ms", d.lost_ms()},
                            {"findings", findings},
+                           {"left_out", {{"findings", d.left_out}, {"ms", d.left_out_ms}}},
                            {"waterfall", waterfall},
                            {"unknown", d.view.unresolved},
                            {"next", next_command(d)},

@@ -277,7 +277,6 @@ TEST(Profile, WhatCannotBeUsedIsSaid) {
   EXPECT_EQ(counters.errors()[0].kind, ErrorKind::usage);
 }
 
-// Runs of one node are one entry.
 // What the profiler took goes from between the nodes first, then from them.
 TEST(Profile, WithoutItsProfilerIsAsLongAsARun) {
   const Profile profile{.nodes = {{.name = "a", .ms = 3.0}, {.name = "b", .ms = 1.0}}, .whole_ms = 5.0};
@@ -292,6 +291,7 @@ TEST(Profile, WithoutItsProfilerIsAsLongAsARun) {
   EXPECT_EQ(without_profiler(profile, 5.5, "p.json").errors().front().kind, ErrorKind::usage);
 }
 
+// Runs of one node are one entry.
 TEST(Profile, RunsTakeNoMemory) {
   const ScratchFolder folder;
   const std::string path = folder.path("long.json");

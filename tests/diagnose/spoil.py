@@ -1,9 +1,10 @@
 """Files for the blind test of `octavo diagnose`: 30 quantized networks, each slow or wrong for one of 15 causes, and 15 healthy ones.
 
-    python tests/diagnose/spoil.py FOLDER
+    python tests/diagnose/spoil.py FOLDER [--second]
 
 writes them, by numbers, and `truth.tsv` (file, engine, network, cause in words; the cause of a healthy one is empty) beside the fp32
-files that they were made of. Written before the rules, and imports nothing of Octavo; `blind.py` asks `octavo diagnose` afterwards.
+files that they were made of. Written before the rules, and imports nothing of Octavo; `blind.py` asks `octavo diagnose` afterwards. --second: the same causes in other networks,
+which were chosen after rules had been mended by the first ones.
 Needs: pip install torch torchvision timm onnx onnxruntime ai-edge-litert flatbuffers; OCTAVO_DATA for what is TFLite.
 """
 
@@ -295,14 +296,43 @@ CAUSES = [
 ]
 
 
+# cause in words, the kind of file, and the networks of the second set, in the order of CAUSES
+SECOND = {
+    ("s8 activations on x86", "ort"): ["resnet18d", "selecsls42b"],
+    ("QOperator form with the ReLU apart", "ort"): ["mnasnet0_75", "resnet26d"],
+    ("activations in floats", "ort"): ["regnet_x_1_6gf", "vovnet39a"],
+    ("pair between a convolution and its activation", "ort"): ["vgg16_bn", "selecsls42b"],
+    ("skip connections in floats", "ort"): ["resnext50_32x4d", "resnet18d"],
+    ("SiLU in pieces", "ort"): ["resnet18_silu", "vgg13_silu"],
+    ("activations of 16 bits", "ort"): ["vovnet39a", "vgg11_bn"],
+    ("dynamic quantization", "ort"): ["vgg16"],
+    ("dynamic quantization", "litert"): ["mlperf_ic_resnet8"],
+    ("channels of one scale 10^4 apart", "ort"): ["vgg13", "resnet26d"],
+    ("scale that is broken", "ort"): ["resnext50_32x4d", "mnasnet0_75"],
+    ("mask in a range", "ort"): ["encoder1", "encoder4"],
+    ("batch norms left unfolded", "ort"): ["resnet18d", "vgg16_bn"],
+    ("means in floats", "ort"): ["gated64", "regnet_y_800mf"],
+    ("resizing in floats", "ort"): ["pyramid_cubic48", "pyramid_linear16"],
+    ("ranges that were never calibrated", "ort"): ["resnet26d", "vgg11_bn"],
+    ("", "ort"): ["mnasnet0_75", "perceptron2", "pyramid48", "regnet_x_1_6gf", "resnet18d", "resnet26d", "resnext50_32x4d", "selecsls42b",
+                  "shufflenet_v2_x1_0", "vgg11_bn", "vgg13", "vgg16", "vovnet39a"],
+    ("", "litert"): ["mlperf_ic_resnet8_int8", "tf2_mobilenet_v2_1.0_224_ptq"],
+}
+
+
 def main():
     words = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     words.add_argument("folder", type=Path)
-    folder = words.parse_args().folder
+    words.add_argument("--second", action="store_true", help="other networks")
+    options = words.parse_args()
+    folder = options.folder
     folder.mkdir(parents=True, exist_ok=True)
     logging.disable(logging.WARNING)
     maker, lines = Maker(folder), ["file\tengine\tnetwork\tcause"]
     made = [(cause, engine, *each) for cause, engine, *makers in CAUSES for each in makers if each is not None]
+    if options.second:
+        networks = {row: iter(names) for row, names in SECOND.items()}
+        made = [(cause, engine, make, next(networks[cause, engine])) for cause, engine, make, _ in made]
     for number, (cause, engine, make, network) in enumerate(made, 1):
         is_tflite = make in (dynamic_tflite, given)
         file = f"{number:02}.{'tflite' if is_tflite else 'onnx'}"

@@ -93,7 +93,7 @@ def _plain(name, channels):
     return make
 
 
-PICTURE, SEQUENCE = ((1, 3, 96, 96),), ((1, 32, 64), (1, 32))
+PICTURE, LARGER, SEQUENCE = ((1, 3, 96, 96),), ((1, 3, 128, 128),), ((1, 32, 64), (1, 32))
 
 # name: (how it is made, shapes of its inputs)
 NETWORKS = {
@@ -124,6 +124,29 @@ NETWORKS = {
     "vgg11": (_plain("vgg11", 512), PICTURE),
     "vgg13_bn": (_plain("vgg13_bn", 512), PICTURE),
     "vgg11_silu": (lambda: _with_silu(_plain("vgg11_bn", 512)()), PICTURE),
+    # of the second set
+    "encoder1": (lambda: Encoder(layers=1), SEQUENCE),
+    "encoder4": (lambda: Encoder(layers=4), SEQUENCE),
+    "gated64": (lambda: Gated(64), LARGER),
+    "mnasnet0_75": (_vision("mnasnet0_75"), LARGER),
+    "perceptron2": (lambda: nn.Sequential(nn.Linear(320, 768), nn.ReLU(), nn.Linear(768, 1536), nn.ReLU(), nn.Linear(1536, 96)), ((24, 320),)),
+    "pyramid48": (lambda: Pyramid(width=48), LARGER),
+    "pyramid_cubic48": (lambda: Pyramid("bicubic", width=48), LARGER),
+    "pyramid_linear16": (lambda: Pyramid("bilinear", width=16), LARGER),
+    "regnet_x_1_6gf": (_vision("regnet_x_1_6gf"), LARGER),
+    "regnet_y_800mf": (_vision("regnet_y_800mf"), LARGER),
+    "resnet18_silu": (_timm("resnet18", act_layer=nn.SiLU), LARGER),
+    "resnet18d": (_timm("resnet18d"), LARGER),
+    "resnet26d": (_timm("resnet26d"), LARGER),
+    "resnext50_32x4d": (_vision("resnext50_32x4d"), LARGER),
+    "selecsls42b": (_timm("selecsls42b"), LARGER),
+    "shufflenet_v2_x1_0": (_vision("shufflenet_v2_x1_0"), LARGER),
+    "vgg11_bn": (_plain("vgg11_bn", 512), LARGER),
+    "vgg13": (_plain("vgg13", 512), LARGER),
+    "vgg13_silu": (lambda: _with_silu(_plain("vgg13_bn", 512)()), LARGER),
+    "vgg16": (_plain("vgg16", 512), LARGER),
+    "vgg16_bn": (_plain("vgg16_bn", 512), LARGER),
+    "vovnet39a": (_timm("vovnet39a"), LARGER),
 }
 
 
