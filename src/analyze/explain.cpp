@@ -13,6 +13,7 @@
 #include "plan/dataflow.h"
 #include "planner/choice_list.h"
 #include "run/access.h"
+#include "run/device.h"
 
 namespace octavo {
 namespace {
@@ -238,15 +239,11 @@ Result<Explanation> predicted(const std::string& name, const v1::CompiledModel& 
   return e;
 }
 
-bool is_for_device(const octavo::CompiledModel& model) {
-  return std::any_of(model.plans.begin(), model.plans.end(),
-                     [](const Plan& plan) { return plan.needs.has(Isa::cuda); });
-}
-
 }  // namespace
 
 Result<Explanation> explain(const std::string& name, const v1::CompiledModel& compiled, const ExplainOptions& options) {
-  if (is_for_device(v1::Access::of(compiled))) return predicted(name, compiled, options.choice);
+  const std::vector<Plan>& plans = v1::Access::of(compiled).plans;
+  if (std::any_of(plans.begin(), plans.end(), is_for_device)) return predicted(name, compiled, options.choice);
   auto session = Session::create(compiled, options.choice, options.threads);
   if (!session) return session.errors();
   Explanation e{.model = name, .info = compiled.info(), .plan = session->plan(), .threads = session->threads()};

@@ -24,7 +24,7 @@ std::string refuse(const CallView& call) {
   if (call.input(kConvX).dtype != DType::u8) return "needs an input of type u8";
   const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
   if (attrs.groups != (*call.input(kConvX).shape)[3]) return "needs one input channel per group";
-  return call.output().elements() < std::int64_t{1} << 38 ? "" : "needs a grid that devices have";
+  return elements_refusal(call.output().elements());
 }
 
 std::string refusal(const OpCall& call) {

@@ -12,11 +12,8 @@ namespace octavo::cuda {
 namespace {
 
 constexpr std::int64_t kLanes = 4;
-constexpr std::int64_t kMostElements = std::int64_t{1} << 38;  // of a grid
 
-std::string refuse_size(const CallView& call) {
-  return call.output().elements() < kMostElements ? "" : "needs a grid that devices have";
-}
+std::string refuse_size(const CallView& call) { return elements_refusal(call.output().elements()); }
 
 double cost(const OpCall& call, const Machine& machine) { return memory_ns(view_of(call), machine); }
 
@@ -89,7 +86,7 @@ Result<std::unique_ptr<Step>> make_table(const CallView& call, const StepSpec& s
 }
 
 std::string refuse_copy(const CallView& call) {
-  return call.output().bytes() < static_cast<std::size_t>(kMostElements) ? "" : "needs a grid that devices have";
+  return elements_refusal(static_cast<std::int64_t>(call.output().bytes()));
 }
 
 Result<std::unique_ptr<Step>> make_copy(const CallView& call, const StepSpec& spec) {

@@ -2,6 +2,11 @@
 #include "cuda/launch.h"
 
 namespace octavo::cuda {
+namespace {
+
+constexpr const char* kNoGrid = "needs a grid that devices have";
+
+}  // namespace
 
 LaunchStep::LaunchStep(Launch launch, const StepSpec& spec) : launch_(std::move(launch)) {
   for (const ConstTensorView& tensor : spec.packed) packed_.push_back(tensor.data);
@@ -28,7 +33,9 @@ std::unique_ptr<Step> make_launch_step(Launch launch, const StepSpec& spec) {
 
 std::string grid_refusal(const std::array<std::int64_t, 3>& grid) {
   constexpr std::int64_t kMostX = (std::int64_t{1} << 31) - 1, kMostYz = 65535;
-  return grid[0] <= kMostX && grid[1] <= kMostYz && grid[2] <= kMostYz ? "" : "needs a grid that devices have";
+  return grid[0] <= kMostX && grid[1] <= kMostYz && grid[2] <= kMostYz ? "" : kNoGrid;
 }
+
+std::string elements_refusal(std::int64_t elements) { return elements < std::int64_t{1} << 38 ? "" : kNoGrid; }
 
 }  // namespace octavo::cuda

@@ -86,6 +86,8 @@ class LaunchMaker {
 
 // The largest grids that every device has.
 std::string grid_refusal(const std::array<std::int64_t, 3>& grid);
+// The most elements that LaunchMaker::for_threads is asked for.
+std::string elements_refusal(std::int64_t elements);
 
 }  // namespace octavo::cuda
 

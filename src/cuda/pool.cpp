@@ -11,7 +11,7 @@ namespace octavo::cuda {
 namespace {
 
 std::string refuse_window(const CallView& call, const Window& window) {
-  if (call.output().elements() >= std::int64_t{1} << 38) return "needs a grid that devices have";
+  if (std::string reason = elements_refusal(call.output().elements()); !reason.empty()) return reason;
   return window_refusal(window, *call.input(0).shape, *call.output().shape);
 }
 

@@ -147,8 +147,8 @@ Result<Profile> read_trace(std::istream& file, const std::string& path, const Fi
   TraceReader reader(view);
   const bool is_whole = nlohmann::json::sax_parse(file, &reader);
   if (!is_whole) return no_profile(path, reader.problem);
-  Profile profile{.engine = reader.engine, .nodes = reader.sums.nodes(), .whole_ms = reader.whole.ms()};
-  profile.threads = reader.threads;
+  Profile profile{
+      .engine = reader.engine, .nodes = reader.sums.nodes(), .whole_ms = reader.whole.ms(), .threads = reader.threads};
   if (profile.nodes.empty())
     return no_profile(path, reader.has_events ? "a trace without times of nodes" : "JSON without trace events");
   return profile;

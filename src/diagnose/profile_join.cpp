@@ -155,8 +155,10 @@ std::map<std::string, int> in_order(const Profile& profile, const FileView& view
 Result<JoinedProfile> join(const Profile& profile, const FileView& view, const std::string& path) {
   const Names names(view);
   const std::map<std::string, int> places = in_order(profile, view);
-  JoinedProfile joined{.engine = profile.engine, .total_ms = profile.total_ms(), .profiler_ms = profile.profiler_ms};
-  joined.threads = profile.threads;
+  JoinedProfile joined{.engine = profile.engine,
+                       .threads = profile.threads,
+                       .total_ms = profile.total_ms(),
+                       .profiler_ms = profile.profiler_ms};
   joined.between_ms = std::max(joined.total_ms - profile.nodes_ms(), 0.0);
   const double between = joined.between_ms / static_cast<double>(std::max<std::size_t>(profile.nodes.size(), 1));
   double foreign_ms = 0.0;  // of what is no conversion that the engine put in
