@@ -252,6 +252,31 @@ TEST(Program, TakesTheBranchThatTheConditionSays) {
   EXPECT_EQ(as_floats(sum), Values{-6});
 }
 
+// PaddlePaddle's exporter makes a condition a number in one branch and a list of one in the other.
+TEST(Program, ANumberOfOneBranchIsAListOfOneWhereTheOtherHasThat) {
+  ModelBuilder yes(17), no(17), model(17);
+  yes.output("number").initializer("seven", floats({}, {7})).node({"Identity", {"seven"}, {"number"}});
+  no.output("list").node({"Neg", {"x"}, {"list"}});
+  model.input("x", DType::f32, {1}).input("c", DType::boolean, {}).output("y").output("z");
+  ModelBuilder twice(17), outer(17);
+  twice.output("doubled").node({"Add", {"s", "s"}, {"doubled"}});
+  outer.output("x");
+  model.initializer("axes", integers({1}, {0})).node({"Squeeze", {"x", "axes"}, {"s"}});
+  add_if(model, "c", {"y"}, yes, no);
+  add_if(model, "c", {"z"}, outer, twice);
+  v1::Program program = loaded(compiled(model));
+  const auto chosen = answers_in(program, {floats({1}, {3}), truth(true)});
+  const auto other = answers_in(program, {floats({1}, {3}), truth(false)});
+  for (const auto& answers : {chosen, other}) {
+    EXPECT_EQ(answers[0].shape(), Shape{1});
+    EXPECT_EQ(answers[1].shape(), Shape{1});
+  }
+  EXPECT_EQ(as_floats(chosen[0]), Values{7});
+  EXPECT_EQ(as_floats(chosen[1]), Values{3});
+  EXPECT_EQ(as_floats(other[0]), Values{-3});
+  EXPECT_EQ(as_floats(other[1]), Values{6});
+}
+
 TEST(Program, WithAKnownConditionIsOneNetwork) {
   ModelBuilder yes(17), no(17), model(17);
   yes.output("more").node({"Abs", {"x"}, {"more"}});
@@ -295,6 +320,28 @@ TEST(Program, LoopsUntilTheCountOrTheCondition) {
     EXPECT_EQ(none[0].shape(), Shape{0});
     EXPECT_EQ(none[1].shape(), Shape{0});
   }
+}
+
+// What its exporter carries into a loop for values that the body makes.
+TEST(Program, ANumberThatALoopBeginsWithIsAListWhereAnIterationMakesOne) {
+  ModelBuilder body(17), model(17);
+  body.input("i", DType::s64, {}).input("go", DType::boolean, {});
+  body.input("a", DType::s64, {}).input("b", DType::s64, {1}).output("go2").output("a2").output("b2");
+  body.initializer("flat", integers({1}, {1}))
+      .node({"Identity", {"go"}, {"go2"}})
+      .node({"Reshape", {"i", "flat"}, {"entry"}})
+      .node({"Concat", {"entry", "entry"}, {"a2"}, {{"axis", std::int64_t{0}}}})
+      .node({"Add", {"i", "i"}, {"b2"}});
+  model.input("trips", DType::s64, {}).input("nothing", DType::s64, {}).output("pair").output("last");
+  model.initializer("start", integers({1}, {5}));
+  add_loop(model, {"trips", "", "nothing", "start"}, {"pair", "last"}, body);
+  v1::Program program = loaded(compiled(model));
+  const auto some = answers_in(program, {integers({}, {4}), integers({}, {9})});
+  EXPECT_EQ(to_int64s(some[0].view()), (Numbers{3, 3}));
+  EXPECT_EQ(to_int64s(some[1].view()), Numbers{6});
+  const auto none = answers_in(program, {integers({}, {0}), integers({}, {9})});
+  EXPECT_EQ(to_int64s(none[0].view()), Numbers{9});
+  EXPECT_EQ(to_int64s(none[1].view()), Numbers{5});
 }
 
 TEST(Program, CountsFromAndByWhatARunSays) {

@@ -24,6 +24,8 @@ std::vector<std::string> output_names(const onnx::GraphProto& graph) {
 
 std::string type_text(const Fact& fact) { return std::string(name_of(fact.dtype)) + " " + fact.shape.to_string(); }
 
+bool is_one_element(const OpenShape& shape) { return !is_open(shape.dims()) && shape.elements() == 1; }
+
 // What is known of a value wherever it comes from.
 Fact type_of(const Fact& fact) { return {.dtype = fact.dtype, .shape = fact.shape}; }
 
@@ -121,8 +123,13 @@ void GraphWalker::read_if(const Place& at) {
   part.blocks.resize(2);
   const std::size_t scope = building_.program.scope();
   std::vector<Handle> results[2];
-  const std::optional<RefusedBranch> refused[] = {try_branch(at, *yes, part.blocks[0], results[0]),
-                                                  try_branch(at, *no, part.blocks[1], results[1])};
+  const std::optional<RefusedBranch> refused[] = {try_branch(at, *yes, {}, part.blocks[0], results[0]),
+                                                  try_branch(at, *no, {}, part.blocks[1], results[1])};
+  if (!refused[0] && !refused[1]) {
+    const Ranks ranks = common_ranks(results[0], results[1]);
+    for (std::size_t i = 0; i < 2 && !ranks.empty(); ++i)
+      try_branch(at, i == 0 ? *yes : *no, ranks, part.blocks[i], results[i]);
+  }
   for (std::size_t i = 0; i < 2; ++i) {
     if (!refused[i]) continue;
     if (refused[1 - i] || !refused[i]->is_about_sizes) {
@@ -150,6 +157,21 @@ void GraphWalker::read_if(const Place& at) {
   building_.program.add_part(std::move(part));
 }
 
+// Where one branch makes a number and the other a list of one, as PaddlePaddle's exporter has it of conditions, both
+// are lists. None: there is no such output.
+GraphWalker::Ranks GraphWalker::common_ranks(const std::vector<Handle>& first,
+                                             const std::vector<Handle>& second) const {
+  Ranks ranks(first.size(), -1);
+  bool differ = false;
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    const OpenShape &one = building_.program.fact(first[i]).shape, &other = building_.program.fact(second[i]).shape;
+    if (one.rank() == other.rank() || !is_one_element(one) || !is_one_element(other)) continue;
+    ranks[i] = std::max(one.rank(), other.rank());
+    differ = true;
+  }
+  return differ ? ranks : Ranks();
+}
+
 // The condition is known: the branch stands where the node did.
 void GraphWalker::read_chosen(const Place& at, const onnx::GraphProto& graph) {
   if (!begin_graph(at, graph)) return;
@@ -174,7 +196,21 @@ void GraphWalker::read_chosen(const Place& at, const onnx::GraphProto& graph) {
   }
 }
 
-bool GraphWalker::read_branch(const Place& at, const onnx::GraphProto& graph, BlockTree& block,
+Handle GraphWalker::handle_of(const Place& at, const std::string& name, int rank) {
+  const Handle given = handle_of(name);
+  if (given == kNoHandle || rank < 0) return given;
+  const OpenShape shape = building_.program.fact(given).shape;
+  if (shape.rank() == rank || !is_one_element(shape)) return given;
+  const std::string ranked = at.name + "/" + name + "/" + std::to_string(rank);
+  if (!building_.is_known(ranked)) {
+    NodeBuilder reshaping(building_, ranked, at.origin);
+    const ValueId value = building_.find(name);
+    building_.bind(ranked, reshaping.reshape(value, Extents(static_cast<std::size_t>(rank), 1)));
+  }
+  return handle_of(ranked);
+}
+
+bool GraphWalker::read_branch(const Place& at, const onnx::GraphProto& graph, const Ranks& ranks, BlockTree& block,
                               std::vector<Handle>& results) {
   building_.program.begin_block(block);
   bool is_whole = begin_graph(at, graph);
@@ -183,7 +219,8 @@ bool GraphWalker::read_branch(const Place& at, const onnx::GraphProto& graph, Bl
     for (const std::string& name : output_names(graph)) {
       if (!building_.is_known(name))
         wrong(at, ErrorKind::invalid_input, quoted("output", name), "nothing that makes it", "a value of the graph");
-      results.push_back(building_.is_known(name) ? handle_of(name) : kNoHandle);
+      const int rank = results.size() < ranks.size() ? ranks[results.size()] : -1;
+      results.push_back(building_.is_known(name) ? handle_of(at, name, rank) : kNoHandle);
       is_whole = is_whole && results.back() != kNoHandle;
     }
     building_.leave_graph();
@@ -199,14 +236,15 @@ bool GraphWalker::read_branch(const Place& at, const onnx::GraphProto& graph, Bl
 // The same at other lengths where the usual one has no meaning: one branch may be for pieces of sound of one size, the
 // other for another. Errors: those of the usual length.
 std::optional<GraphWalker::RefusedBranch> GraphWalker::try_branch(const Place& at, const onnx::GraphProto& graph,
-                                                                  BlockTree& block, std::vector<Handle>& results) {
+                                                                  const Ranks& ranks, BlockTree& block,
+                                                                  std::vector<Handle>& results) {
   constexpr std::int64_t kLengths[] = {256, 512, 1024, 16000};
   const std::size_t before = building_.errors.size();
   const int malformed = malformed_;
   const auto is_read = [&] {
     block = {};
     results.clear();
-    return read_branch(at, graph, block, results) && building_.errors.size() == before;
+    return read_branch(at, graph, ranks, block, results) && building_.errors.size() == before;
   };
   if (is_read()) return std::nullopt;
   RefusedBranch refused{{building_.errors.begin() + static_cast<std::ptrdiff_t>(before), building_.errors.end()}};
@@ -344,18 +382,29 @@ bool GraphWalker::read_body(const Place& at, const Repeated& loop, const std::ve
     building_.bind_outer(name, inputs[i]);
   }
   if (!loop.counts) block.outputs = {kNoIndex};
-  const bool is_whole = are_new && read_branch(at, *loop.body, block, results);
+  Ranks ranks(loop.counts ? 1 : 0, -1);
+  for (const Handle value : loop.carried) ranks.push_back(program.fact(value).shape.rank());
+  const bool is_whole = are_new && read_branch(at, *loop.body, ranks, block, results);
   building_.end_scope();
   return is_whole;
 }
 
 // Whether extents of carried values change in an iteration that `is_open` has not: then it has.
-bool GraphWalker::opens_more(const Place& at, const Repeated& loop, const std::vector<Handle>& results,
+bool GraphWalker::opens_more(const Place& at, Repeated& loop, const std::vector<Handle>& results,
                              std::vector<std::vector<bool>>& is_open) {
   bool opens = false;
   for (std::size_t i = 0; i < loop.carried.size(); ++i) {
-    const Fact& before = building_.program.fact(loop.carried[i]);
-    const Fact& after = building_.program.fact(results[i + (loop.counts ? 1 : 0)]);
+    const Fact before = type_of(building_.program.fact(loop.carried[i]));
+    const Fact after = type_of(building_.program.fact(results[i + (loop.counts ? 1 : 0)]));
+    if (before.dtype == after.dtype && before.shape.rank() != after.shape.rank() && is_one_element(before.shape)) {
+      // A number that stands for what the first iteration makes.
+      const std::string& name = at.node.input(static_cast<int>(i) + (loop.counts ? 2 : 0));
+      loop.carried[i] = handle_of(at, name, after.shape.rank());
+      building_.leave_graph();
+      is_open[i].assign(static_cast<std::size_t>(after.shape.rank()), false);
+      opens = true;
+      continue;
+    }
     if (before.dtype != after.dtype || before.shape.rank() != after.shape.rank()) {
       wrong(at, before.dtype != after.dtype ? ErrorKind::invalid_input : ErrorKind::unsupported,
             "carried value " + std::to_string(i), type_text(after) + " after an iteration",
@@ -371,7 +420,7 @@ bool GraphWalker::opens_more(const Place& at, const Repeated& loop, const std::v
   return opens;
 }
 
-void GraphWalker::read_repeated(const Place& at, const Repeated& loop) {
+void GraphWalker::read_repeated(const Place& at, Repeated& loop) {
   ProgramBuilder& program = building_.program;
   const std::size_t scope = program.scope(), errors = building_.errors.size();
   std::vector<std::vector<bool>> is_open;

@@ -74,15 +74,21 @@ class GraphWalker {
   void wrong(const Place& at, ErrorKind kind, const std::string& what, std::string found, std::string expected);
   bool begin_graph(const Place& at, const onnx::GraphProto& graph);
   void read_chosen(const Place& at, const onnx::GraphProto& graph);
-  bool read_branch(const Place& at, const onnx::GraphProto& graph, BlockTree& block, std::vector<Handle>& results);
+  // Of each output of a graph inside the number of dimensions that one element gets; -1, and those missing at the end:
+  // that which it has.
+  using Ranks = std::vector<int>;
+  Handle handle_of(const Place& at, const std::string& name, int rank);
+  bool read_branch(const Place& at, const onnx::GraphProto& graph, const Ranks& ranks, BlockTree& block,
+                   std::vector<Handle>& results);
   // Why a branch was not read: errors, where there are any that were not told before, which other sizes may mend or
   // not.
   struct RefusedBranch {
     Errors errors;
     bool is_about_sizes = false;
   };
-  std::optional<RefusedBranch> try_branch(const Place& at, const onnx::GraphProto& graph, BlockTree& block,
-                                          std::vector<Handle>& results);
+  std::optional<RefusedBranch> try_branch(const Place& at, const onnx::GraphProto& graph, const Ranks& ranks,
+                                          BlockTree& block, std::vector<Handle>& results);
+  Ranks common_ranks(const std::vector<Handle>& first, const std::vector<Handle>& second) const;
   // What runs again and again: a Loop, or a Scan.
   struct Repeated {
     const onnx::GraphProto* body = nullptr;
@@ -91,11 +97,11 @@ class GraphWalker {
     std::vector<Handle> carried, read;
     std::vector<ScannedAxis> read_axes, written_axes;
   };
-  void read_repeated(const Place& at, const Repeated& loop);
+  void read_repeated(const Place& at, Repeated& loop);
   bool read_body(const Place& at, const Repeated& loop, const std::vector<std::vector<bool>>& is_open, BlockTree& block,
                  std::vector<Handle>& results);
   Handle slice_of(const Repeated& loop, std::size_t index, const std::string& name);
-  bool opens_more(const Place& at, const Repeated& loop, const std::vector<Handle>& results,
+  bool opens_more(const Place& at, Repeated& loop, const std::vector<Handle>& results,
                   std::vector<std::vector<bool>>& is_open);
 
   Building& building_;
