@@ -27,7 +27,7 @@ _TYPES = {
     for name in "float uint8 int8 uint16 int16 int32 int64 bool float16 double uint32 uint64 bfloat16".split()
 }
 
-_OLDEST_OPSET, _NEWEST_OPSET = 7, 27
+_OLDEST_OPSET, _NEWEST_OPSET = 7, 28
 
 
 def _given(model: ModelProto) -> list[str]:

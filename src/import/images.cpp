@@ -290,8 +290,10 @@ ValueId space_to_depth(NodeBuilder& in, const BlockArgs& args) {
     return in.fail(in.place_of(args.x), "shape " + in.shape(args.x).to_string(),
                    "sizes that " + std::to_string(size) + " divides");
   const Dim depth = size * size * c, rows = h / size, columns = w / size;
-  if (args.layout == Layout::channels_first)
-    return moved(in, args.x, {n, c, rows, size, columns, size}, {0, 3, 5, 1, 2, 4}, {n, depth, rows, columns});
+  if (args.layout == Layout::channels_first) {
+    const Integers order = args.is_depth_first ? Integers{0, 3, 5, 1, 2, 4} : Integers{0, 1, 3, 5, 2, 4};
+    return moved(in, args.x, {n, c, rows, size, columns, size}, order, {n, depth, rows, columns});
+  }
   return moved(in, args.x, {n, rows, size, columns, size, c}, {0, 1, 3, 2, 4, 5}, {n, rows, columns, depth});
 }
 

@@ -195,5 +195,30 @@ TEST(ImportElementwise, BitsInfinitiesAndShrink) {
   EXPECT_NEAR(answer("Swish", 24, {floats({1}, {1})}, {}, {{"alpha", 2.0f}})[0], 0.8807971f, 1e-6f);
 }
 
+// What onnx 1.23's reference gives.
+TEST(ImportElementwise, OfOpset28) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const Tensor a = floats({9}, {5, -5, 5, -5, 6, -6, 3, -3, 0.5f}),
+               b = floats({9}, {3, 3, -3, -3, 3, 3, inf, inf, 0.75f});
+  EXPECT_EQ(answer("Mod", 28, {a, b}, {}), (Values{2, 1, -1, -2, 0, 0, 3, inf, 0.5f}));
+  EXPECT_TRUE(contains(refusal("Mod", 27, {a, b}, {}), "attribute 'fmod': found 0 for floats"));
+  const Tensor gate = floats({3}, {1, -2, 0.5f}), x = floats({3}, {3, 4, -5});
+  const Values gated = answer("SwiGLU", 28, {gate, x}, {}),
+               twice = answer("SwiGLU", 28, {gate, x}, {}, {{"alpha", 2.0f}});
+  const Values expected{2.1931758f, -0.9536235f, -1.5561484f}, expected_twice{2.6423912f, -0.1438897f, -1.8276465f};
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR(gated[i], expected[i], 1e-6f);
+    EXPECT_NEAR(twice[i], expected_twice[i], 1e-6f);
+  }
+  EXPECT_TRUE(contains(refusal("SwiGLU", 28, {gate, floats({1}, {3})}, {}), "input 'B': found shape 1"));
+  const Tensor bytes = Tensor::of<std::int8_t>({4}, std::vector<std::int8_t>{-100, 100, -1, 5});
+  const Tensor by = Tensor::of<std::int8_t>({4}, std::vector<std::int8_t>{2, 2, 9, -1});
+  EXPECT_EQ(answer("BitShift", 28, {bytes, by}, {}, {{"direction", std::string("RIGHT")}}), (Values{-25, 25, -1, 0}));
+  EXPECT_EQ(answer("BitShift", 28, {bytes, by}, {}, {{"direction", std::string("LEFT")}}), (Values{112, -112, 0, 0}));
+  const Tensor image = floats({1, 2, 2, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
+  EXPECT_EQ(answer("SpaceToDepth", 28, {image}, {}, {{"blocksize", I{2}}, {"mode", std::string("CRD")}}),
+            (Values{0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15}));
+}
+
 }  // namespace
 }  // namespace octavo::testing

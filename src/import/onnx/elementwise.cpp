@@ -109,11 +109,26 @@ ValueId read_mean(NodeReader& in) {
   return in.binary(B::div, sum, in.scalar_like(sum, in.input_count(), "count"));
 }
 
+// Of floats, with the sign of the divisor: what fmod leaves, and the divisor where their signs differ. A zero keeps the
+// dividend's sign.
+ValueId floored_rest(NodeReader& in, ValueId a, ValueId b) {
+  const ValueId rest = in.binary(B::mod, a, b, "rest"), zero = in.scalar_like(a, 0, "zero");
+  const ValueId signs_differ = in.binary(B::logical_xor, in.binary(B::less, rest, zero, "rest_is_negative"),
+                                         in.binary(B::less, b, zero, "divisor_is_negative"), "signs_differ");
+  const ValueId is_whole = in.binary(B::equal, rest, zero, "is_whole");
+  const ValueId stays =
+      in.binary(B::logical_or, is_whole, in.unary({.kind = U::logical_not}, signs_differ, "alike"), "stays");
+  return in.add(kWhere, NoAttrs{}, {stays, rest, in.binary(B::add, rest, b, "moved")});
+}
+
 ValueId read_mod(NodeReader& in) {
   const ValueId a = in.value(0), b = in.value(1);
   const bool is_c_like = in.flag("fmod");
   if (in.failed()) return {};
-  if (is_float(in.dtype(a)) && !is_c_like) return in.fail("attribute 'fmod'", "0 for floats", "1");
+  if (is_float(in.dtype(a)) && !is_c_like) {
+    if (in.opset() < 28) return in.fail("attribute 'fmod'", "0 for floats", "1");
+    return floored_rest(in, a, b);
+  }
   if (is_float(in.dtype(a)) || !is_c_like) return in.binary(B::mod, a, b);
   // The remainder with the sign of the dividend: a - trunc(a / b) * b.
   return in.binary(B::sub, a, in.binary(B::mul, in.binary(B::div, a, b, "quotient"), b, "whole"));
@@ -158,9 +173,15 @@ ValueId read_fast_gelu(NodeReader& in) {
 }
 
 // x * sigmoid(alpha * x)
-ValueId gated(NodeReader& in, ValueId x, float alpha) {
-  if (alpha == 1.0f) return in.unary({.kind = U::silu}, x);
-  return in.binary(B::mul, x, in.unary({.kind = U::sigmoid}, scaled(in, x, alpha, "scaled"), "gate"));
+ValueId gated(NodeReader& in, ValueId x, float alpha, std::string_view suffix = "") {
+  if (alpha == 1.0f) return in.unary({.kind = U::silu}, x, suffix);
+  return in.binary(B::mul, x, in.unary({.kind = U::sigmoid}, scaled(in, x, alpha, "scaled"), "gate"), suffix);
+}
+ValueId read_swiglu(NodeReader& in) {
+  const ValueId gate = in.value(0), x = in.value(1);
+  if (!in.failed() && in.shape(gate) != in.shape(x))
+    return in.fail("input 'B'", "shape " + in.shape(x).to_string(), in.shape(gate).to_string());
+  return in.binary(B::mul, gated(in, gate, in.number("alpha", 1.0f), "gated"), x);
 }
 ValueId read_swish(NodeReader& in) { return gated(in, in.value(0), in.number("alpha", 1.0f)); }
 ValueId read_quick_gelu(NodeReader& in) { return gated(in, in.value(0, "X"), in.number("alpha", 1.702f)); }
@@ -247,6 +268,7 @@ constexpr Operator kTable[] = {
     {"Sqrt", 1, 1, 1, read_unary<U::sqrt>},
     {"Sub", 7, 2, 2, read_binary<B::sub>},
     {"Sum", 6, 1, kAnyNumber, read_chain<B::add>},
+    {"SwiGLU", 28, 2, 2, read_swiglu},
     {"Swish", 24, 1, 1, read_swish},
     {"Tan", 7, 1, 1, read_unary<U::tan>},
     {"Tanh", 1, 1, 1, read_unary<U::tanh>},

@@ -232,15 +232,14 @@ ValueId read_resize(NodeReader& in) {
   return resize(in, args);
 }
 
-ValueId read_space_to_depth(NodeReader& in) {
-  return space_to_depth(in, {.x = in.value(0), .size = in.integer("blocksize", 0)});
-}
-
-ValueId read_depth_to_space(NodeReader& in) {
-  const std::string mode = in.opset() >= 11 ? in.text("mode", "DCR") : "DCR";
+// With a mode from the opset `since` on.
+BlockArgs read_blocks(NodeReader& in, int since) {
+  const std::string mode = in.opset() >= since ? in.text("mode", "DCR") : "DCR";
   if (mode != "DCR" && mode != "CRD") in.fail("attribute 'mode'", "'" + mode + "'", "DCR or CRD");
-  return depth_to_space(in, {.x = in.value(0), .size = in.integer("blocksize", 0), .is_depth_first = mode == "DCR"});
+  return {.x = in.value(0), .size = in.integer("blocksize", 0), .is_depth_first = mode == "DCR"};
 }
+ValueId read_space_to_depth(NodeReader& in) { return space_to_depth(in, read_blocks(in, 28)); }
+ValueId read_depth_to_space(NodeReader& in) { return depth_to_space(in, read_blocks(in, 11)); }
 
 constexpr Operator kTable[] = {
     {"AveragePool", 7, 1, 1, read_average_pool},

@@ -13,7 +13,7 @@
 namespace octavo::onnx_import {
 
 inline constexpr int kOldestOpset = 7;
-inline constexpr int kNewestOpset = 27;
+inline constexpr int kNewestOpset = 28;
 
 struct Operator {
   std::string_view name;  // with its domain where that is not the standard: "com.microsoft.QGemm"
