@@ -120,6 +120,46 @@ TEST(ImportAttention, ColumnsAndLengthsBesideAMask) {
   expect_near(both[0], masked[0]);
 }
 
+// Queries are the last of the keys that there are; what a window, lengths and causality leave is what a mask says.
+TEST(ImportAttention, WindowsAndCausalityFollowLengths) {
+  const Tensor q = noise({2, 1, 2, 3}, 1), k = noise({2, 1, 4, 3}, 2), v = noise({2, 1, 4, 3}, 3);
+  const auto by_mask = [&](std::initializer_list<int> kept) {
+    Tensor mask(DType::boolean, {2, 1, 2, 4});
+    for (const int i : kept) mask.as<std::uint8_t>()[i] = 1;
+    return answers_of({.inputs = {"q", "k", "v", "mask"}, .tensors = {q, k, v, mask}, .opset = 25})[0];
+  };
+  const auto by_lengths = [&](std::vector<NamedAttribute> attributes) {
+    return answers_of({.inputs = {"q", "k", "v", "", "", "", "lengths"},
+                       .tensors = {q, k, v, integers({2}, {3, 4})},
+                       .attributes = std::move(attributes),
+                       .opset = 25})[0];
+  };
+  expect_near(by_lengths({{"is_causal", I{1}}}), by_mask({0, 1, 4, 5, 6, 8, 9, 10, 12, 13, 14, 15}));
+  expect_near(by_lengths({{"left_window_size", I{1}}}), by_mask({0, 1, 2, 5, 6, 9, 10, 11, 14, 15}));
+  expect_near(by_lengths({{"left_window_size", I{0}}, {"right_window_size", I{1}}}), by_mask({1, 2, 6, 10, 11, 15}));
+  expect_near(by_lengths({{"right_window_size", I{1}}, {"is_causal", I{1}}}),
+              by_mask({0, 1, 4, 5, 6, 8, 9, 10, 12, 13, 14, 15}));
+  const auto wrong =
+      model_of(
+          {.inputs = {"q", "k", "v"}, .tensors = {q, k, v}, .attributes = {{"left_window_size", I{-2}}}, .opset = 25})
+          .import();
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(to_string(wrong.errors()).find("attribute 'left_window_size': found -2"), std::string::npos);
+}
+
+TEST(ImportAttention, WithoutKeysARowIsZeros) {
+  const Tensor q = noise({1, 1, 2, 3}, 1), k = noise({1, 1, 2, 3}, 2), v = noise({1, 1, 2, 3}, 3);
+  Tensor mask(DType::boolean, {2, 2});
+  mask.as<std::uint8_t>()[3] = 1;
+  const auto y = answers_of({.inputs = {"q", "k", "v", "mask"},
+                             .tensors = {q, k, v, mask},
+                             .outputs = 4,
+                             .attributes = {{"qk_matmul_output_mode", I{3}}, {"softmax_precision", I{11}}}});
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(as_floats(y[0])[static_cast<std::size_t>(i)], 0.0f);
+  EXPECT_EQ(as_floats(y[3]), (Values{0, 0, 0, 1}));
+  for (int i = 3; i < 6; ++i) EXPECT_NEAR(as_floats(y[0])[static_cast<std::size_t>(i)], v.as<float>()[i], 1e-6f);
+}
+
 TEST(ImportAttention, APastNeedsBothParts) {
   const Tensor q = noise({1, 1, 2, 3}, 1);
   const auto model = model_of({.inputs = {"q", "k", "v", "", "past_k"}, .tensors = {q, q, q, q}}).import();

@@ -19,7 +19,8 @@ struct Heads {
 struct Attention {
   ValueId q, k, v, mask, past_key, past_value, lengths;
   Heads heads;
-  bool is_causal = false;
+  std::int64_t left = -1, right = -1;  // how far a query sees on either side of its position; -1: without bound
+  bool has_f64_weights = false;        // softmax_precision
   std::optional<float> scale;
   float cap = 0.0f;
   std::int64_t kept_scores = 0;  // qk_matmul_output_mode
@@ -43,34 +44,67 @@ ValueId barred_where_not(NodeReader& in, ValueId kept, ValueId q, const std::str
   return in.add(kWhere, NoAttrs{}, {kept, zero, barred}, name);
 }
 
+// Where queries stand among all keys, [queries, 1]: behind the past; or [batch, 1, queries, 1], the last one at the end
+// of its sequence's keys, where these were put together before.
+ValueId positions_of_queries(NodeReader& in, const Attention& a, const Dim& past) {
+  const Dim queries = in.shape(a.q)[2];
+  const ValueId steps = in.reshape(counted(in, queries, DType::s64, "queries"), {queries, 1}, "queries.column");
+  const auto number = [&](const Dim& value, const std::string& name) {
+    return in.reshape(in.extents({value}, name), {}, name + ".number");
+  };
+  const ValueId first = a.lengths.exists()
+                            ? in.binary(B::sub, a.lengths, number(queries, "queries.count"), "queries.first")
+                            : number(past, "past");
+  return in.binary(B::add, steps, first, "queries.positions");
+}
+
+// The mask of the file, in the type of q and of as many keys as there are: others take no part.
+ValueId given_mask(NodeReader& in, const Attention& a) {
+  const ValueId mask = in.dtype(a.mask) == DType::boolean ? barred_where_not(in, a.mask, a.q, "mask") : a.mask;
+  if (in.failed()) return {};
+  const Dim missing = in.shape(a.k)[2] - in.shape(mask)[in.rank(mask) - 1];
+  if (is_zero(missing)) return mask;
+  PadArgs padding{.x = mask, .begin = Integers{0}, .end = Extents{missing}, .axes = {in.rank(mask) - 1}};
+  padding.value = in.scalar_like(a.q, -kUnbounded, "mask.beyond");
+  return pad(in, padding, "mask.padded");
+}
+
 // What is added to scores [batch, heads, queries, keys]; nothing where that is nothing.
-ValueId scores_bias(NodeReader& in, const Attention& a, const Dim& past) {
-  const Dim queries = in.shape(a.q)[2], keys = in.shape(a.k)[2];
+ValueId scores_bias(NodeReader& in, Attention a, const Dim& past) {
   ValueId bias;
   const auto add = [&](ValueId more) { bias = bias.exists() ? in.binary(B::add, bias, more, "bias") : more; };
-  if (a.mask.exists()) {
-    const bool is_boolean = in.dtype(a.mask) == DType::boolean;
-    ValueId mask = is_boolean ? barred_where_not(in, a.mask, a.q, "mask") : a.mask;
-    if (in.failed()) return {};
-    const Dim missing = keys - in.shape(mask)[in.rank(mask) - 1];
-    if (!is_zero(missing)) {
-      PadArgs padding{.x = mask, .begin = Integers{0}, .end = Extents{missing}, .axes = {in.rank(mask) - 1}};
-      padding.value = in.scalar_like(a.q, -kUnbounded, "mask.beyond");
-      mask = pad(in, padding, "mask.padded");
-    }
-    add(mask);
-  }
-  if (a.is_causal) {
-    const OpenShape matrix(Extents{queries, keys});
-    add(barred_where_not(in, diagonal_mask(in, B::less_or_equal, matrix, past), a.q, "causal"));
-  }
+  if (a.mask.exists()) add(given_mask(in, a));
+  if (in.failed()) return {};
+  const ValueId keys = counted(in, in.shape(a.k)[2], DType::s64, "keys.positions");
   if (a.lengths.exists()) {
-    const ValueId lengths =
-        in.reshape(in.cast(a.lengths, DType::s64, "lengths"), {in.shape(a.q)[0], 1, 1, 1}, "lengths.apart");
-    const ValueId positions = counted(in, keys, DType::s64, "positions");
-    add(barred_where_not(in, in.binary(B::less, positions, lengths, "kept"), a.q, "kept.scores"));
+    a.lengths = in.reshape(in.cast(a.lengths, DType::s64, "lengths"), {in.shape(a.q)[0], 1, 1, 1}, "lengths.apart");
+    add(barred_where_not(in, in.binary(B::less, keys, a.lengths, "kept"), a.q, "kept.scores"));
   }
+  if (a.left < 0 && a.right < 0) return bias;
+  const ValueId queries = positions_of_queries(in, a, past);
+  const auto add_bound = [&](B relation, std::int64_t distance, const std::string& name) {
+    const ValueId bound = in.binary(
+        B::add, queries, in.scalar_like(queries, static_cast<double>(distance), name + ".distance"), name + ".key");
+    add(barred_where_not(in, in.binary(relation, keys, bound, name + ".kept"), a.q, name));
+  };
+  if (a.right >= 0) add_bound(B::less_or_equal, a.right, "last");
+  if (a.left >= 0) add_bound(B::greater_or_equal, -a.left, "first");
   return bias;
+}
+
+// Rows of weights; zeros where no key takes part.
+ValueId weights_of(NodeReader& in, const Attention& a, ValueId scores, bool is_masked) {
+  if (in.failed()) return {};
+  const DType type = in.dtype(scores);
+  if (a.has_f64_weights) scores = in.cast(scores, DType::f64, "scores.f64");
+  ValueId weights = softmax(in, scores, 3, SoftmaxKind::softmax, "weights");
+  if (is_masked && !in.failed()) {
+    const ValueId most = reduce(in, {.x = scores, .kind = ReduceKind::max, .axes = Integers{3}}, "scores.most");
+    const ValueId is_none = in.binary(B::equal, most, in.scalar_like(most, -kUnbounded, "scores.none"), "is_none");
+    weights =
+        in.add(kWhere, NoAttrs{}, {is_none, in.scalar_like(weights, 0.0, "weights.none"), weights}, "weights.kept");
+  }
+  return in.cast(weights, type, "weights.back");
 }
 
 // In single steps: scores that are capped or kept are more than the operator computes.
@@ -92,15 +126,17 @@ ValueId attention_by_steps(NodeReader& in, const Attention& a, ValueId bias) {
   keep(1);
   if (bias.exists()) scores = in.binary(B::add, scores, bias, "biased");
   keep(2);
-  scores = softmax(in, scores, 3, SoftmaxKind::softmax, "weights");
+  scores = weights_of(in, a, scores, bias.exists());
   keep(3);
   return matmul(in, scores, v, {}, "heads");
 }
 
 // Whether the operator does all that the file asks for.
 bool is_plain(NodeReader& in, const Attention& a) {
-  return !a.past_key.exists() && !a.past_value.exists() && a.cap == 0.0f && !in.wants(1) && !in.wants(2) &&
-         !in.wants(3) && !(a.mask.exists() && a.lengths.exists());
+  const bool is_in_steps = a.cap != 0.0f || a.has_f64_weights || in.wants(1) || in.wants(2) || in.wants(3);
+  const bool has_positions = a.left >= 0 || a.right > 0 || (a.right == 0 && a.lengths.exists());
+  return !a.past_key.exists() && !a.past_value.exists() && !is_in_steps && !has_positions &&
+         !(a.mask.exists() && a.lengths.exists());
 }
 
 ValueId plain_attention(NodeReader& in, Attention a) {
@@ -113,7 +149,7 @@ ValueId plain_attention(NodeReader& in, Attention a) {
   if (in.failed()) return {};
   if (in.rank(a.q) == 4)
     return attention_by_axes(
-        in, {.q = a.q, .k = a.k, .v = a.v, .mask = a.mask, .scale = a.scale, .is_causal = a.is_causal});
+        in, {.q = a.q, .k = a.k, .v = a.v, .mask = a.mask, .scale = a.scale, .is_causal = a.right == 0});
   const std::int64_t head_size = columns_of_head(in, columns_of(in, a.q), a.heads.q, "Q");
   const std::int64_t key_size = columns_of_head(in, columns_of(in, a.k), a.heads.kv, "K");
   const std::int64_t value_size = columns_of_head(in, columns_of(in, a.v), a.heads.kv, "V");
@@ -127,7 +163,7 @@ ValueId plain_attention(NodeReader& in, Attention a) {
                     .head_size = head_size,
                     .value_size = value_size,
                     .scale = a.scale ? *a.scale : attention_scale(head_size),
-                    .is_causal = a.is_causal});
+                    .is_causal = a.right == 0});
 }
 
 // Keys and values of earlier calls in front of those of this one.
@@ -155,7 +191,7 @@ ValueId attention_with_past(NodeReader& in, Attention a) {
     return in.fail("", to_string(q_heads) + " heads of queries for " + to_string(kv_heads) + " of keys", "a multiple");
   const ValueId bias = scores_bias(in, a, past);
   ValueId y;
-  if (a.cap > 0.0f || in.wants(3)) y = attention_by_steps(in, a, bias);
+  if (a.cap > 0.0f || a.has_f64_weights || in.wants(3)) y = attention_by_steps(in, a, bias);
   else y = attention_by_axes(in, {.q = a.q, .k = a.k, .v = a.v, .mask = bias, .scale = a.scale});
   if (has_axes || in.failed()) return y;
   const OpenShape shape = in.shape(y);
@@ -164,6 +200,7 @@ ValueId attention_with_past(NodeReader& in, Attention a) {
 }
 
 ValueId read_attention(NodeReader& in) {
+  constexpr std::int64_t kDouble = 11;
   Attention a{.q = in.value(0, "Q"),
               .k = in.value(1, "K"),
               .v = in.value(2, "V"),
@@ -172,14 +209,17 @@ ValueId read_attention(NodeReader& in) {
               .past_value = in.optional(5, "past_value"),
               .lengths = in.optional(6, "nonpad_kv_seqlen"),
               .heads = {in.integer("q_num_heads", 0), in.integer("kv_num_heads", 0)},
-              .is_causal = in.flag("is_causal"),
+              .left = in.integer("left_window_size", -1),
+              .right = in.integer("right_window_size", -1),
+              .has_f64_weights = in.integer("softmax_precision", 1) == kDouble,
               .cap = in.number("softcap", 0.0f),
               .kept_scores = in.integer("qk_matmul_output_mode", 0)};
   const float scale = in.number("scale", 0.0f);
   if (in.has("scale")) a.scale = scale;
-  constexpr std::int64_t kDouble = 11;
-  if (in.integer("softmax_precision", 1) == kDouble)
-    in.unsupported("attribute 'softmax_precision'", "11 (DOUBLE)", "1 (FLOAT)");
+  for (const auto& [name, size] : {std::pair("left_window_size", a.left), std::pair("right_window_size", a.right)}) {
+    if (size < -1) in.fail(quoted("attribute", name), std::to_string(size), "-1, 0 or more");
+  }
+  if (in.flag("is_causal")) a.right = 0;
   in.require_rank(a.q, 3, 4);
   if (in.failed()) return {};
   for (const ValueId other : {a.k, a.v}) in.require_rank(other, in.rank(a.q), in.rank(a.q));
