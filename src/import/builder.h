@@ -30,6 +30,12 @@ inline constexpr int kAnyNumber = 1 << 30;       // of inputs or outputs
 inline constexpr std::size_t kErrorLimit = 100;  // of one file: a hostile one may have millions
 inline constexpr float kUnbounded = std::numeric_limits<float>::infinity();
 
+// "f32 1x3", for messages.
+inline std::string type_text(DType dtype, const OpenShape& shape) {
+  return std::string(name_of(dtype)) + " " + shape.to_string();
+}
+inline std::string type_text(const Fact& fact) { return type_text(fact.dtype, fact.shape); }
+
 // A number, or a list of numbers or open extents, and where it stands in the file ("attribute 'axis'"), for messages.
 // Code that knows better than the file gives no place.
 struct Number {

@@ -22,8 +22,6 @@ std::vector<std::string> output_names(const onnx::GraphProto& graph) {
   return names;
 }
 
-std::string type_text(const Fact& fact) { return std::string(name_of(fact.dtype)) + " " + fact.shape.to_string(); }
-
 bool is_one_element(const OpenShape& shape) { return !is_open(shape.dims()) && shape.elements() == 1; }
 
 // What is known of a value wherever it comes from.

@@ -13,8 +13,6 @@ constexpr std::int64_t kMostExtent = std::int64_t{1} << 31;
 // Shapes that still change are refused: each time an axis more is open.
 constexpr int kMostReadings = 8;
 
-std::string type_text(const Fact& fact) { return std::string(name_of(fact.dtype)) + " " + fact.shape.to_string(); }
-
 // What is known of a value wherever it comes from.
 Fact known_of(const Fact& fact) { return {.dtype = fact.dtype, .shape = fact.shape, .quant = fact.quant}; }
 

@@ -137,11 +137,8 @@ void SubgraphWalker::check_beginning(const Place& at, const std::string& name, c
 bool SubgraphWalker::stays_as_it_is(const Place& at, const std::string& name, const FileTensor& value) {
   const Variable& state = building_.variables[name];
   if (value.dtype == state.dtype && value.shape == state.shape) return true;
-  const auto text = [](DType dtype, const Shape& shape) {
-    return std::string(octavo::name_of(dtype)) + " " + shape.to_string();
-  };
-  wrong(at, ErrorKind::unsupported, "", "the state '" + name + "', which becomes " + text(value.dtype, value.shape),
-        text(state.dtype, state.shape) + ", as it was");
+  wrong(at, ErrorKind::unsupported, "", "the state '" + name + "', which becomes " + type_text(value.dtype, value.shape),
+        type_text(state.dtype, state.shape) + ", as it was");
   return false;
 }
 
