@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "kernels/call.h"
+#include "kernels/float/fused_conv_params.h"
 #include "kernels/float_cases.h"
 #include "ops/argmax/argmax.h"
 #include "ops/batch_norm/batch_norm.h"
@@ -200,7 +202,27 @@ TEST(FloatKernels, FusedConvByTilesAndPanels) {
       run({1, 9, 13, channels}, channels, around, channels, is_constant);
     run({1, 9, 13, 6}, 12, around, 6, is_constant);
     run({0, 9, 13, 6}, 12, around, 1, is_constant);
+    run({1, 9, 13, 3}, 16 * 32 + 5, around, 1, is_constant);  // panels first
   }
+}
+
+// So that threads have as much to do as each other: all blocks lack less than a tile each.
+TEST(FloatKernels, FusedConvSharesItsPositionsEvenly) {
+  const auto schedule = [](std::int64_t positions, std::int64_t channels) {
+    const Attrs attrs(FusedConvAttrs{.window = unit_window({1, 1})});
+    const Fact x{.dtype = kF32, .shape = {positions, 1, 1, 24}}, w{.dtype = kF32, .shape = {channels, 1, 1, 24}};
+    const Fact y{.dtype = kF32, .shape = {positions, 1, 1, channels}};
+    const OpCall call{.spec = &kFusedConv, .attrs = &attrs, .inputs = {&x, &w, nullptr, nullptr}, .outputs = {y}};
+    return fused_conv::params_of(view_of(call), kSumsScalar).schedule;
+  };
+  for (std::int64_t positions = 2; positions < 400; ++positions) {
+    const auto [rows, tiles, by_panels] = schedule(positions, 32);
+    const std::int64_t blocks = (positions + tiles * rows - 1) / (tiles * rows);
+    EXPECT_LT(blocks * tiles * rows, positions + blocks * rows) << positions << " in blocks of " << tiles * rows;
+  }
+  EXPECT_TRUE(schedule(200, 5120).by_panels);
+  EXPECT_FALSE(schedule(200, 16).by_panels);
+  EXPECT_FALSE(schedule(10, 5120).by_panels);
 }
 
 TEST(FloatKernels, Products) {

@@ -137,7 +137,8 @@ void SubgraphWalker::check_beginning(const Place& at, const std::string& name, c
 bool SubgraphWalker::stays_as_it_is(const Place& at, const std::string& name, const FileTensor& value) {
   const Variable& state = building_.variables[name];
   if (value.dtype == state.dtype && value.shape == state.shape) return true;
-  wrong(at, ErrorKind::unsupported, "", "the state '" + name + "', which becomes " + type_text(value.dtype, value.shape),
+  wrong(at, ErrorKind::unsupported, "",
+        "the state '" + name + "', which becomes " + type_text(value.dtype, value.shape),
         type_text(state.dtype, state.shape) + ", as it was");
   return false;
 }
