@@ -33,11 +33,18 @@ void save(const std::string& bytes) {
 
 class Writer {
  public:
-  explicit Writer(std::uint32_t version) : version_(version) { buffers_.push_back(tfl::CreateBuffer(fbb_)); }
+  Writer(std::uint32_t version, bool puts_data_behind) : version_(version), puts_data_behind_(puts_data_behind) {
+    buffers_.push_back(tfl::CreateBuffer(fbb_));
+  }
 
   void add(const TfliteTensor& tensor) {
     unsigned buffer = 0;
-    if (tensor.data) {
+    if (tensor.data && puts_data_behind_) {
+      constexpr std::uint64_t kLater = 2;  // where it will be is known in the end
+      buffers_.push_back(tfl::CreateBuffer(fbb_, 0, kLater, tensor.data->bytes()));
+      behind_.emplace_back(buffers_.size() - 1, *tensor.data);
+      buffer = static_cast<unsigned>(buffers_.size() - 1);
+    } else if (tensor.data) {
       const auto data = fbb_.CreateVector(tensor.data->as<std::uint8_t>(), tensor.data->bytes());
       buffers_.push_back(tfl::CreateBuffer(fbb_, data));
       buffer = static_cast<unsigned>(buffers_.size() - 1);
@@ -120,11 +127,24 @@ class Writer {
     const auto signature_list = signatures.empty() ? 0 : fbb_.CreateVector(signatures);
     fbb_.Finish(tfl::CreateModel(fbb_, version_, codes, graphs, 0, buffers, 0, 0, signature_list),
                 tfl::ModelIdentifier());
-    return std::string(reinterpret_cast<const char*>(fbb_.GetBufferPointer()), fbb_.GetSize());
+    return with_data(std::string(reinterpret_cast<const char*>(fbb_.GetBufferPointer()), fbb_.GetSize()));
+  }
+
+  std::string with_data(std::string file) const {
+    for (const auto& [buffer, data] : behind_) {
+      file.resize((file.size() + 15) / 16 * 16);
+      const auto* table = tfl::GetModel(file.data())->buffers()->Get(static_cast<unsigned>(buffer));
+      auto* changed = reinterpret_cast<flatbuffers::Table*>(const_cast<tfl::Buffer*>(table));
+      changed->SetField<std::uint64_t>(tfl::Buffer::VT_OFFSET, file.size(), 0);
+      file.append(reinterpret_cast<const char*>(data.data()), data.bytes());
+    }
+    return file;
   }
 
  private:
   std::uint32_t version_;
+  bool puts_data_behind_;
+  std::vector<std::pair<std::size_t, Tensor>> behind_;  // by buffer
   flatbuffers::FlatBufferBuilder fbb_;
   std::vector<flatbuffers::Offset<tfl::Buffer>> buffers_;
   std::vector<flatbuffers::Offset<tfl::Tensor>> tensors_;
@@ -173,7 +193,7 @@ TfliteBuilder& TfliteBuilder::add(TfliteOperator op) {
 }
 
 std::string TfliteBuilder::bytes() const {
-  Writer writer(version);
+  Writer writer(version, puts_data_behind);
   for (const TfliteTensor& tensor : tensors_) writer.add(tensor);
   for (const TfliteOperator& op : operators_) writer.add(op);
   std::string bytes = writer.finish(*this);

@@ -72,6 +72,7 @@ class TfliteBuilder {
   std::vector<std::int32_t> inputs, outputs;
   std::uint32_t version = 3;
   int subgraphs = 1;
+  bool puts_data_behind = false;  // constants behind the tables, as newer converters have them
   std::vector<std::string> signatures;
   std::uint32_t signature_subgraph = 0;  // of the last one; of others 0
 

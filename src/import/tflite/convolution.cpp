@@ -74,6 +74,19 @@ struct Positions {
   int x = 0, bias = 2;
 };
 
+// Of s16 inputs, whose sums have 64 bits: no graph has those, and products of s16 are computed in floats anyway.
+ValueId wide_bias(OperatorReader& in, ValueId vector, const std::vector<float>& scales) {
+  const Fact& fact = in.fact(vector);
+  if (!fact.is_constant()) return in.unsupported("bias", "s64 known only in a run", "a constant");
+  Tensor real(DType::f32, fact.constant->shape());
+  for (std::int64_t i = 0; i < real.elements(); ++i) {
+    const auto channel = scales.size() == 1 ? 0 : static_cast<std::size_t>(i);
+    real.as<float>()[i] =
+        static_cast<float>(element_as_double(fact.constant->view(), i) * static_cast<double>(scales[channel]));
+  }
+  return in.constant(std::move(real), "bias");
+}
+
 // The bias as a real vector. Integers are in units of x_scale * w_scale,
 // whatever scale the file gives them.
 ValueId bias_of(OperatorReader& in, const Weights& weights, std::int64_t channels, Positions at = {}) {
@@ -85,12 +98,14 @@ ValueId bias_of(OperatorReader& in, const Weights& weights, std::int64_t channel
   const ValueId vector = in.reshape(stored, {channels}, "bias_vector");
   if (in.dtype(stored) == DType::f32) return vector;
   const auto& x = in.tensor(at.x).quant;
-  if (in.dtype(stored) != DType::s32 || weights.scale.empty() || !x || x->axis >= 0)
+  const bool is_sum = in.dtype(stored) == DType::s32 || in.dtype(stored) == DType::s64;
+  if (!is_sum || weights.scale.empty() || !x || x->axis >= 0)
     return in.unsupported("bias", std::string(octavo::name_of(in.dtype(stored))),
-                          "f32, or s32 beside 8-bit inputs and weights");
+                          "f32, or s32 (s64) beside inputs of 8 (16) bits and 8-bit weights");
   QuantParams quant{.axis = weights.scale.size() > 1 ? 0 : -1};
   for (float scale : weights.scale) quant.scale.push_back(x->scale[0] * scale);
   quant.zero_point.assign(quant.scale.size(), 0);
+  if (in.dtype(stored) == DType::s64) return wide_bias(in, vector, quant.scale);
   return in.dequantized(vector, quant, "bias");
 }
 

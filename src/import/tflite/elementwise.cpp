@@ -154,7 +154,7 @@ ValueId read_quantize(OperatorReader& in) {
   if (in.dtype(x) != DType::f32)
     return in.unsupported("input", std::string(octavo::name_of(in.dtype(x))), "f32, u8 or s8");
   const std::string place = "output '" + target.name + "'", type(octavo::name_of(target.dtype));
-  if (!is_8bit(target.dtype)) return in.unsupported(place, type, "u8 or s8");
+  if (!is_8bit(target.dtype) && target.dtype != DType::s16) return in.unsupported(place, type, "u8, s8 or s16");
   if (!target.quant) return in.fail(place, type + " without scale and zero point", "both");
   return x;
 }
@@ -163,8 +163,9 @@ ValueId read_quantize(OperatorReader& in) {
 ValueId read_dequantize(OperatorReader& in) {
   const FileTensor& source = in.tensor(0);
   if (source.dtype == DType::f16 || source.dtype == DType::bf16) return in.cast(in.stored(0), DType::f32);
-  if (is_8bit(source.dtype)) return in.value(0);
-  return in.unsupported("input '" + source.name + "'", std::string(octavo::name_of(source.dtype)), "u8, s8 or f16");
+  if (source.stands_for_reals()) return in.value(0);
+  return in.unsupported("input '" + source.name + "'", std::string(octavo::name_of(source.dtype)),
+                        "u8, s8, s16 with a scale, or f16");
 }
 
 // Of a complex number its real part; a real number becomes the pair of it and 0.

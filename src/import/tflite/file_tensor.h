@@ -29,6 +29,9 @@ struct FileTensor {
   bool is_complex = false;                 // of pairs, real and imaginary part: along a last axis that the file's
                                            // shape does not have
   bool is_read = false;                    // false: an error was reported
+
+  // Bytes, and s16 with a scale: other s16 are numbers of their own.
+  bool stands_for_reals() const { return is_8bit(dtype) || (dtype == DType::s16 && quant); }
 };
 
 // All tensors of the subgraph, in the file's order; problems go to `errors`.

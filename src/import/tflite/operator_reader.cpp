@@ -108,7 +108,7 @@ std::vector<ValueId> OperatorReader::values() {
 ValueId OperatorReader::operand_of(int tensor) {
   const FileTensor& source = building_.tensors[static_cast<std::size_t>(tensor)];
   const ValueId value = building_.find(static_cast<std::size_t>(tensor));
-  if (!is_8bit(source.dtype) || failed()) return value;
+  if (!source.stands_for_reals() || failed()) return value;
   const auto known = building_.reals.find(tensor);
   if (known != building_.reals.end()) return known->second;
   const ValueId real = dequantized(value, source, "input." + source.name);
@@ -117,7 +117,7 @@ ValueId OperatorReader::operand_of(int tensor) {
 }
 
 ValueId OperatorReader::real(ValueId value, int input) {
-  return is_8bit(tensor(input).dtype) ? dequantized(value, tensor(input), "real") : value;
+  return tensor(input).stands_for_reals() ? dequantized(value, tensor(input), "real") : value;
 }
 
 ValueId OperatorReader::dequantized(ValueId value, const FileTensor& source, const std::string& suffix) {
@@ -149,7 +149,7 @@ Number OperatorReader::constant_integer(int index, std::string_view name) {
 
 ValueId OperatorReader::quantized(ValueId value) {
   const FileTensor& target = output_tensor(0);
-  if (failed() || dtype(value) != DType::f32 || !is_8bit(target.dtype) || !target.quant) return value;
+  if (failed() || dtype(value) != DType::f32 || !target.stands_for_reals() || !target.quant) return value;
   if (target.quant->axis >= 0)
     return unsupported("output '" + target.name + "'", "scales per axis of an activation", "one scale");
   const Scales to = constant_scales(*this, {target.quant->scale[0]}, {target.quant->zero_point[0]}, target.dtype, -1,
