@@ -28,11 +28,11 @@ def diagnose(
     progress: Progress = None,
     **options: Any,
 ) -> Report:
-    """What makes a quantized ONNX file faster in its own engine: `octavo diagnose` (docs/cli.md), whose options these are
+    """What makes a quantized ONNX or TFLite file faster in its own engine: `octavo diagnose` (docs/cli.md), whose options these are
     (`write_fixed=`, `repairs=`). `report["repairs"]` is what was found to repair.
 
     `measure`: the engine itself ("ort" or "litert", by default the one of the file's format) runs the file in fp32 (`against`), the
-    file as it is and, where it is ONNX, after one repair more each, in turns; `report["measured"]` has the times and what each
+    file as it is and after one repair more each, in turns; `report["measured"]` has the times and what each
     repair gained. Raises what `compile` raises, and ImportError where the engine's package is not installed."""
     with ExitStack() as stack:
         folder = temporary_folder(stack)
@@ -40,27 +40,29 @@ def diagnose(
         chosen = engine or engine_of(path)
         if measure and chosen not in PACKAGES:
             raise usage("diagnose", f"measure with engine '{chosen}'", "one of " + ", ".join(PACKAGES))
-        values: dict[str, Any] = {"model": path}
-        text = ""
-        if engine_of(path) == "ort" or not measure:
-            report_path = os.path.join(folder, "report.json")
-            words = words_of({"write_fixed": os.path.join(folder, "fixed.onnx"), "json": report_path, **options})
-            text = _command.run(["diagnose", path, *words], progress).text
-            with open(report_path, encoding="utf-8") as file:
-                values = json.load(file)
+        report_path = os.path.join(folder, "report.json")
+        words = words_of({"write_fixed": os.path.join(folder, "fixed" + suffix_of(path)), "json": report_path, **options})
+        text = _command.run(["diagnose", path, *words], progress).text
+        with open(report_path, encoding="utf-8") as file:
+            values = json.load(file)
         if measure:
             fp32 = None if against is None else as_file(source_of(against), stack)
-            names = [each["name"] for each in values.get("repairs", [])] if chosen == "ort" else []
+            names = [each["name"] for each in values.get("repairs", [])]
             values["measured"] = measured(path, fp32, chosen, names, threads or len(os.sched_getaffinity(0)), seconds, folder)
             text += told(values["measured"])
         return Report(values, "diagnose", text)
+
+
+def suffix_of(path: str) -> str:
+    """Of a repaired file: engines' packages tell formats by it."""
+    return ".tflite" if engine_of(path) == "litert" else ".onnx"
 
 
 def measured(path: str, fp32: str | None, engine: str, repairs: Sequence[str], threads: int, seconds: float, folder: str) -> dict[str, Any]:
     """Times of the engine: of the file in fp32, as it is, and after one of these repairs more each."""
     files = {"as it is": path} if fp32 is None else {"fp32": fp32, "as it is": path}
     for count, name in enumerate(repairs, 1):
-        files[name] = os.path.join(folder, f"repaired{count}.onnx")
+        files[name] = os.path.join(folder, f"repaired{count}{suffix_of(path)}")
         _command.run(["diagnose", path, "--write-fixed", files[name], "--repairs", ",".join(repairs[:count])], False)
     sessions = {name: SESSIONS[engine](file, threads) for name, file in files.items()}
     answers = {name: session.run() for name, session in sessions.items()}
@@ -96,7 +98,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--threads", type=int, metavar="N")
     parser.add_argument("--seconds", type=float, default=0.5, metavar="S", help="of each file in each of six turns")
     parser.add_argument("--repairs", metavar="NAMES")
-    parser.add_argument("--write-fixed", metavar="F.onnx")
+    parser.add_argument("--write-fixed", metavar="F")
     parser.add_argument("--json", metavar="F")
     given = vars(parser.parse_args(words))
     to = given.pop("json")

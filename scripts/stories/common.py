@@ -59,7 +59,7 @@ def octavo(given, *words, codes=(0,)):
 
 def repaired(given, path, names=None):
     """The file after the repairs of these names (all where there are none), and what each did; None where there is nothing to do."""
-    fixed = path.with_suffix(f".fixed{'' if names is None else '-' + '-'.join(names)}.onnx")
+    fixed = path.with_suffix(f".fixed{'' if names is None else '-' + '-'.join(names)}{path.suffix}")
     report = fixed.with_suffix(".json")
     words = ["diagnose", path, "--write-fixed", fixed, "--json", report, *([] if names is None else ["--repairs", ",".join(names)])]
     octavo(given, *words, codes=(0, 1))

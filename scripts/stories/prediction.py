@@ -79,19 +79,40 @@ def quantized_tflite(given, network, source, words, fault="healthy"):
     path = given.folder / f"{network}_{fault.replace(' ', '_')}.tflite"
     if path.exists():
         return path
-    work = quantizer.Quantizer(str(source), words)
+    signed = given.folder / f"{network}_signed.tflite"
+    signed.write_bytes(with_signature(source))
+    work = quantizer.Quantizer(str(signed), words)
     if not work.need_calibration:
         work.quantize().export_model(str(path), overwrite=True)
         return path
     from ai_edge_litert.interpreter import Interpreter
 
-    runner = Interpreter(model_path=str(source))
-    name = next(iter(runner.get_signature_list()))
     random = np.random.default_rng(1)
-    taken = {each: detail["shape"] for each, detail in runner.get_signature_runner(name).get_input_details().items()}
+    taken = {each: detail["shape"] for each, detail in Interpreter(model_path=str(signed)).get_signature_runner("main").get_input_details().items()}
     samples = [{each: random.standard_normal(shape, np.float32) for each, shape in taken.items()} for _ in range(2)]
-    work.quantize(work.calibrate({name: samples})).export_model(str(path), overwrite=True)
+    work.quantize(work.calibrate({"main": samples})).export_model(str(path), overwrite=True)
     return path
+
+
+def with_signature(source):
+    """The file with one named "main", which the quantizer calibrates by; older files have none."""
+    import flatbuffers
+    from ai_edge_litert import schema_py_generated as schema
+
+    file = schema.ModelT.InitFromPackedBuf(source.read_bytes(), 0)
+    signature, graph = schema.SignatureDefT(), file.subgraphs[0]
+    signature.signatureKey, signature.subgraphIndex = "main", 0
+    signature.inputs, signature.outputs = ([tensor_map(schema, f"{name}{at}", index) for at, index in enumerate(indices)] for name, indices in (("x", graph.inputs), ("y", graph.outputs)))
+    file.signatureDefs = [signature]
+    builder = flatbuffers.Builder(1 << 20)
+    builder.Finish(file.Pack(builder), b"TFL3")
+    return bytes(builder.Output())
+
+
+def tensor_map(schema, name, index):
+    made = schema.TensorMapT()
+    made.name, made.tensorIndex = name, int(index)
+    return made
 
 
 def diagnosed(given, path, engine):

@@ -7,9 +7,9 @@ import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
 OPERATOR, TYPE = schema.BuiltinOperator, schema.TensorType
-TYPES = {np.float32: TYPE.FLOAT32, np.int8: TYPE.INT8, np.int16: TYPE.INT16, np.int32: TYPE.INT32, np.int64: TYPE.INT64}
+TYPES = {np.float32: TYPE.FLOAT32, np.int8: TYPE.INT8, np.uint8: TYPE.UINT8, np.int16: TYPE.INT16, np.int32: TYPE.INT32, np.int64: TYPE.INT64}
 # least versions of operators that take 8-bit and 16-bit tensors
-VERSIONS = {OPERATOR.CONV_2D: 5, OPERATOR.DEPTHWISE_CONV_2D: 6, OPERATOR.FULLY_CONNECTED: 7, OPERATOR.MUL: 4, OPERATOR.ADD: 4, OPERATOR.LOGISTIC: 3, OPERATOR.MEAN: 3, OPERATOR.SOFTMAX: 3, OPERATOR.QUANTIZE: 3, OPERATOR.DEQUANTIZE: 3, OPERATOR.MAX_POOL_2D: 3, OPERATOR.RELU: 2, OPERATOR.TRANSPOSE: 3, OPERATOR.TANH: 3}
+VERSIONS = {OPERATOR.CONV_2D: 5, OPERATOR.DEPTHWISE_CONV_2D: 6, OPERATOR.FULLY_CONNECTED: 7, OPERATOR.MUL: 4, OPERATOR.ADD: 4, OPERATOR.LOGISTIC: 3, OPERATOR.MEAN: 3, OPERATOR.SOFTMAX: 3, OPERATOR.QUANTIZE: 3, OPERATOR.DEQUANTIZE: 3, OPERATOR.MAX_POOL_2D: 3, OPERATOR.RELU: 2, OPERATOR.TRANSPOSE: 3, OPERATOR.TANH: 3, OPERATOR.RELU6: 2, OPERATOR.AVERAGE_POOL_2D: 2}
 
 
 class Row:
@@ -66,9 +66,10 @@ def options_of(name, **values):
 
 def product_row(path, form, kind, count, width, out, size, window):
     row = Row()
-    dtype = {"integer": np.int8, "wide": np.int16}.get(form, np.float32)
+    dtype = {"integer": np.int8, "wide": np.int16, "unsigned_slow": np.uint8}.get(form, np.float32)
+    zero = 128 if dtype == np.uint8 else 0
     shape = [size, width] if kind == "matmul" else [1, size, size, width]
-    first = x = row.activation(shape, dtype)
+    first = x = row.activation(shape, dtype, zero=zero)
     for at in range(count):
         taken, made = (width, out) if at % 2 == 0 else (out, width)
         if kind == "matmul":
@@ -80,11 +81,14 @@ def product_row(path, form, kind, count, width, out, size, window):
         if form == "packed_float":
             w = row.tensor(weights, np.float32, row.random.standard_normal(weights, np.float32) * 0.05)
             bias = row.tensor([made], np.float32, np.zeros(made))
+        elif form == "unsigned_slow":
+            w = row.tensor(weights, np.uint8, row.random.integers(0, 256, weights), [0.001], zero=zero)
+            bias = row.tensor([made], np.int32, np.zeros(made), [0.05 * 0.001])
         else:
             w = row.tensor(weights, np.int8, row.random.integers(-127, 128, weights), [0.001] * made, axis)
             sums = np.float32 if form == "dynamic" else np.int64 if form == "wide" else np.int32
             bias = row.tensor([made], sums, np.zeros(made), None if form == "dynamic" else [0.05 * 0.001] * made)
-        y = row.activation([*shape[:-1], made], dtype)
+        y = row.activation([*shape[:-1], made], dtype, zero=zero)
         if kind == "matmul":
             x = row.node(OPERATOR.FULLY_CONNECTED, [x, w, bias], y, *options_of("FullyConnectedOptions"))
         elif kind == "depthwise":
@@ -95,7 +99,7 @@ def product_row(path, form, kind, count, width, out, size, window):
 
 
 KINDS = ("conv", "pointwise", "depthwise", "matmul")
-FORMS = {"packed_float": KINDS, "integer": KINDS, "dynamic": KINDS, "wide": KINDS}
+FORMS = {"packed_float": KINDS, "integer": KINDS, "unsigned_slow": KINDS, "dynamic": KINDS, "wide": KINDS}
 
 
 class session:
@@ -153,6 +157,11 @@ PASSES = {
     "float_softmax": (np.float32, _operator(OPERATOR.SOFTMAX, "SoftmaxOptions", beta=1.0)),
     "float_transpose": (np.float32, _transpose),
     "float_average": (np.float32, _mean),
+    "float_window": (np.float32, _operator(OPERATOR.AVERAGE_POOL_2D, "Pool2DOptions", **POOL)),
+    "slow_relu": (np.int8, _operator(OPERATOR.RELU)),
+    "slow_function": (np.int8, _operator(OPERATOR.HARD_SWISH)),
+    "slow_softmax": (np.int8, _operator(OPERATOR.SOFTMAX, "SoftmaxOptions", beta=1.0, scale=1 / 256, zero=-128)),
+    "slow_window": (np.int8, _operator(OPERATOR.AVERAGE_POOL_2D, "Pool2DOptions", **POOL)),
     "wide_add": (np.int16, _operator(OPERATOR.ADD, "AddOptions", operands=2, scale=0.1)),
     "wide_mul": (np.int16, _operator(OPERATOR.MUL, "MulOptions", operands=2)),
 }

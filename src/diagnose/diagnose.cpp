@@ -215,6 +215,7 @@ std::vector<WaterfallBar> waterfall_of(const Diagnosis& d) {
       case Cause::sixteen_bit_activations:
       case Cause::unscheduled_products:
       case Cause::unsigned_weights:
+      case Cause::slow_bytes:
       case Cause::float_weights:
       case Cause::float_island:
       case Cause::dynamic_range:

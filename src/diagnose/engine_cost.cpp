@@ -21,7 +21,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Pass::count)> kP
     "sigmoid",       "max_pool",       "transpose",     "average",
     "float_add",     "float_mul",      "float_sigmoid", "float_function",
     "float_relu",    "float_max_pool", "float_softmax", "float_transpose",
-    "float_average", "wide_add",       "wide_mul"};
+    "float_average", "float_window",   "wide_add",      "wide_mul",
+    "slow_relu",     "slow_function",  "slow_softmax",  "slow_window"};
 
 using nlohmann::json;
 

@@ -47,8 +47,13 @@ enum class Pass : std::uint8_t {
   float_softmax,
   float_transpose,
   float_average,
+  float_window,  // an average of some pixels, by results
   wide_add,
   wide_mul,
+  slow_relu,  // LiteRT's own kernels for bytes, where its delegate has none
+  slow_function,
+  slow_softmax,
+  slow_window,
   count,
 };
 

@@ -36,6 +36,7 @@ constexpr std::array<NamedCause, static_cast<std::size_t>(Cause::count)> kCauses
     {"moved-scales", "what is only moved changes its scale on the way"},
     {"unlowered-graph", "q/dq nodes that nobody turned into integer kernels"},
     {"unscheduled-products", "products run in plain loops, which nobody scheduled for the processor"},
+    {"slow-bytes", "operators on bytes run in a slow kernel, while those on floats have a fast one"},
     {"zero-scale", "a scale is 0 or no finite number"},
     {"denormal-scale", "a scale is below the least normal number"},
     {"mask-in-range", "a range reaches to the value of a mask"},

@@ -42,6 +42,7 @@ enum class Cause : std::uint8_t {
   moved_scales,             // what is only moved changes its scale on the way
   unlowered_graph,          // q/dq nodes that nobody turned into integer kernels
   unscheduled_products,     // TVM: products in plain loops
+  slow_bytes,               // LiteRT: operators on bytes that it has no fast kernel for, and has one for floats
   // ---- answers ----
   zero_scale,          // 0, or no finite number
   denormal_scale,      // below the least normal f32

@@ -46,35 +46,40 @@ constexpr std::string_view kOrt = R"json({"engine": "ort",
 
 constexpr std::string_view kLitert = R"json({"engine": "litert",
  "source": "ai_edge_litert 2.3.0, one thread of AMD EPYC (Zen 5), 2026-11-26",
- "node_us": 0.024,
+ "node_us": 0.022,
  "products": {
   "packed_float": {
-   "conv": {"call_us": 0.0, "mac_ns": 0.00659, "gathered_ns": 0.0, "result_ns": 0.45598, "weight_ns": 0.17805},
-   "pointwise": {"call_us": 0.0, "mac_ns": 0.00680, "gathered_ns": 0.0, "result_ns": 0.08757, "weight_ns": 0.01703},
-   "depthwise": {"call_us": 0.0, "mac_ns": 0.02207, "gathered_ns": 0.0, "result_ns": 0.0, "weight_ns": 0.40462},
-   "matmul": {"call_us": 0.0, "mac_ns": 0.00721, "gathered_ns": 0.0, "result_ns": 0.0, "weight_ns": 0.04181}},
+   "conv": {"call_us": 0.74988, "mac_ns": 0.00648, "gathered_ns": 0.0, "result_ns": 0.45673, "weight_ns": 0.13335},
+   "pointwise": {"call_us": 0.0, "mac_ns": 0.00667, "gathered_ns": 0.0, "result_ns": 0.09365, "weight_ns": 0.02045},
+   "depthwise": {"call_us": 0.0, "mac_ns": 0.02088, "gathered_ns": 0.0, "result_ns": 0.00457, "weight_ns": 0.83712},
+   "matmul": {"call_us": 0.0, "mac_ns": 0.00749, "gathered_ns": 0.0, "result_ns": 0.0, "weight_ns": 0.04208}},
   "integer": {
-   "conv": {"call_us": 0.0, "mac_ns": 0.00175, "gathered_ns": 0.0, "result_ns": 0.09347, "weight_ns": 0.00657},
-   "pointwise": {"call_us": 0.0, "mac_ns": 0.00172, "gathered_ns": 0.0, "result_ns": 0.08079, "weight_ns": 0.00338},
-   "depthwise": {"call_us": 0.0, "mac_ns": 0.01913, "gathered_ns": 0.0, "result_ns": 0.04373, "weight_ns": 0.0},
-   "matmul": {"call_us": 0.0, "mac_ns": 0.00200, "gathered_ns": 0.0, "result_ns": 0.0, "weight_ns": 0.00397}},
+   "conv": {"call_us": 0.0, "mac_ns": 0.00181, "gathered_ns": 0.00339, "result_ns": 0.0548, "weight_ns": 0.00475},
+   "pointwise": {"call_us": 0.0, "mac_ns": 0.00175, "gathered_ns": 0.0, "result_ns": 0.08301, "weight_ns": 0.0026},
+   "depthwise": {"call_us": 0.03411, "mac_ns": 0.0202, "gathered_ns": 0.0, "result_ns": 0.03734, "weight_ns": 0.0},
+   "matmul": {"call_us": 0.0, "mac_ns": 0.0021, "gathered_ns": 0.0, "result_ns": 0.0, "weight_ns": 0.00415}},
+  "unsigned_slow": {
+   "conv": {"call_us": 0.0, "mac_ns": 0.00731, "gathered_ns": 0.0, "result_ns": 0.19549, "weight_ns": 0.00927},
+   "pointwise": {"call_us": 0.0, "mac_ns": 0.00632, "gathered_ns": 0.0, "result_ns": 0.15591, "weight_ns": 0.01039},
+   "depthwise": {"call_us": 0.0, "mac_ns": 0.02293, "gathered_ns": 0.0, "result_ns": 0.04788, "weight_ns": 0.0},
+   "matmul": {"call_us": 0.0, "mac_ns": 0.00676, "gathered_ns": 0.0, "result_ns": 0.24228, "weight_ns": 0.00344}},
   "dynamic": {
-   "conv": {"call_us": 0.78670, "mac_ns": 0.00185, "gathered_ns": 0.00092, "result_ns": 0.06649, "weight_ns": 0.00419},
-   "pointwise": {"call_us": 0.0, "mac_ns": 0.00114, "gathered_ns": 0.0, "result_ns": 0.28968, "weight_ns": 0.01428},
-   "depthwise": {"call_us": 0.0, "mac_ns": 0.07878, "gathered_ns": 0.0, "result_ns": 0.61952, "weight_ns": 0.0},
-   "matmul": {"call_us": 0.0, "mac_ns": 0.00203, "gathered_ns": 0.0, "result_ns": 0.0, "weight_ns": 0.00491}},
+   "conv": {"call_us": 0.0, "mac_ns": 0.00183, "gathered_ns": 0.00391, "result_ns": 0.07406, "weight_ns": 0.00313},
+   "pointwise": {"call_us": 0.0, "mac_ns": 0.00118, "gathered_ns": 0.0, "result_ns": 0.29478, "weight_ns": 0.01708},
+   "depthwise": {"call_us": 0.0, "mac_ns": 0.08253, "gathered_ns": 0.0, "result_ns": 0.63744, "weight_ns": 0.0},
+   "matmul": {"call_us": 0.0, "mac_ns": 0.00211, "gathered_ns": 0.0, "result_ns": 0.0, "weight_ns": 0.00441}},
   "wide": {
-   "conv": {"call_us": 0.0, "mac_ns": 0.25946, "gathered_ns": 0.0, "result_ns": 17.31325, "weight_ns": 0.0},
-   "pointwise": {"call_us": 0.0, "mac_ns": 0.28583, "gathered_ns": 0.0, "result_ns": 6.50326, "weight_ns": 0.0},
-   "depthwise": {"call_us": 0.0, "mac_ns": 0.62388, "gathered_ns": 0.0, "result_ns": 5.31779, "weight_ns": 0.0},
-   "matmul": {"call_us": 0.0, "mac_ns": 0.22876, "gathered_ns": 0.0, "result_ns": 1.02746, "weight_ns": 0.0}}},
+   "conv": {"call_us": 0.0, "mac_ns": 0.27809, "gathered_ns": 0.0, "result_ns": 18.52354, "weight_ns": 0.0},
+   "pointwise": {"call_us": 0.0, "mac_ns": 0.29069, "gathered_ns": 0.0, "result_ns": 7.04888, "weight_ns": 0.0},
+   "depthwise": {"call_us": 0.0, "mac_ns": 0.64529, "gathered_ns": 0.0, "result_ns": 5.80059, "weight_ns": 0.0},
+   "matmul": {"call_us": 0.0, "mac_ns": 0.22678, "gathered_ns": 0.0, "result_ns": 4.44193, "weight_ns": 0.00081}}},
  "passes_ns": {
-  "quantize": 0.0243, "dequantize": 0.0379, "quantize16": 0.104, "dequantize16": 0.0859, "requantize": 0.0256,
-  "add": 0.0785, "mul": 0.036, "sigmoid": 0.0357, "max_pool": 0.1123, "transpose": 0.0216,
-  "average": 0.0069, "float_add": 0.062, "float_mul": 0.0646, "float_sigmoid": 0.0899, "float_function": 0.063,
-  "float_relu": 0.0644,
-  "float_max_pool": 0.3635, "float_softmax": 0.2724, "float_transpose": 0.0594, "float_average": 0.0224,
-  "wide_add": 1.3493, "wide_mul": 2.7237}})json";
+  "quantize": 0.0268, "dequantize": 0.0433, "quantize16": 0.1094, "dequantize16": 0.0866, "requantize": 0.0256,
+  "add": 0.0807, "mul": 0.0369, "sigmoid": 0.0373, "max_pool": 0.1159, "transpose": 0.0219, "average": 0.0077,
+  "float_add": 0.0655, "float_mul": 0.0637, "float_sigmoid": 0.0891, "float_function": 0.0641, "float_relu": 0.0638,
+  "float_max_pool": 0.3678, "float_softmax": 0.2705, "float_transpose": 0.0722, "float_average": 0.0168,
+  "float_window": 0.1646, "slow_relu": 6.5072, "slow_function": 3.0, "slow_softmax": 1.8184, "slow_window": 3.3867,
+  "wide_add": 1.3632, "wide_mul": 2.7778}})json";
 
 }  // namespace
 

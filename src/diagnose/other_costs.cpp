@@ -43,6 +43,36 @@ Pass conversion(const FileView& view, const ViewNode& node) {
   return is_wide(view, result) ? Pass::quantize16 : Pass::quantize;
 }
 
+// What LiteRT's delegate takes in floats alone: how its own kernel for bytes computes it, and what floats would take.
+struct SlowBytes {
+  Pass slow, floats;
+};
+std::optional<SlowBytes> slow_bytes(const FileView& view, const ViewNode& node) {
+  const int result = view.output(node);
+  if (!node.is_integer || is_wide(view, result)) return {};
+  constexpr std::string_view kFunctions[] = {"ABS", "EXP", "GELU", "HARD_SWISH", "PRELU", "SQUARED_DIFFERENCE"};
+  if (node.kind == Kind::relu) return SlowBytes{Pass::slow_relu, Pass::sigmoid};
+  if (std::ranges::find(kFunctions, node.op) != std::end(kFunctions))
+    return SlowBytes{Pass::slow_function, Pass::sigmoid};
+  if (node.kind == Kind::softmax) return SlowBytes{Pass::slow_softmax, Pass::float_softmax};
+  const auto& shape = view.tensor(result).shape;
+  const bool is_window = node.op == "AVERAGE_POOL_2D" && shape && shape->size() == 4 && (*shape)[1] * (*shape)[2] > 1;
+  return is_window ? std::optional(SlowBytes{Pass::slow_window, Pass::float_window}) : std::nullopt;
+}
+
+NodeCost cost_of_slow_bytes(const FileView& view, const ViewNode& node, const EngineRates& rates, SlowBytes passes) {
+  const std::int64_t elements = view.tensor(view.output(node)).elements();
+  // The delegate makes one pass of a function and the conversions beside it.
+  const double conversions = passes.floats == Pass::sigmoid ? 0.0
+                                                            : pass_ms(elements, Pass::dequantize, rates) +
+                                                                  pass_ms(elements, Pass::quantize, rates);
+  NodeCost cost{.ms = pass_ms(elements, passes.slow, rates),
+                .best_ms = pass_ms(elements, passes.floats, rates) + conversions,
+                .is_integer = true};
+  if (cost.ms > cost.best_ms) cost.cause = Cause::slow_bytes;
+  return cost;
+}
+
 NodeCost cost_of_product(const FileView& view, const ViewNode& node, const EngineRates& rates, bool lowers_pairs) {
   NodeCost cost;
   const int weights = sight::stored_weights(view, node);
@@ -51,6 +81,9 @@ NodeCost cost_of_product(const FileView& view, const ViewNode& node, const Engin
   if (node.is_integer && is_wide(view, view.output(node))) {
     cost.form = Form::wide;
     cost.cause = Cause::sixteen_bit_activations;
+  } else if (is_lowered && view.format == FileFormat::tflite && view.tensor(view.input(node, 0)).dtype == DType::u8) {
+    cost.form = Form::unsigned_slow;
+    cost.cause = Cause::unsigned_weights;
   } else if (is_lowered) {
     cost.form = Form::integer;
   } else if (has_bytes && view.format == FileFormat::tflite && !sight::is_dequantized(view, view.input(node, 1))) {
@@ -60,7 +93,7 @@ NodeCost cost_of_product(const FileView& view, const ViewNode& node, const Engin
     cost.form = Form::loose_float;
     cost.cause = Cause::unlowered_graph;
   }
-  cost.is_integer = cost.form == Form::integer;
+  cost.is_integer = cost.form == Form::integer || cost.form == Form::unsigned_slow;
   cost.ms = product_ms(view, node, rates, cost.form);
   cost.best_ms = view.dialect == Dialect::fp32 ? cost.ms : product_ms(view, node, rates, Form::integer);
   return cost;
@@ -108,8 +141,11 @@ std::vector<NodeCost> node_by_node(const FileView& view, Engine engine, const En
   for (std::size_t i = 0; i < view.nodes.size(); ++i) {
     const ViewNode& node = view.nodes[i];
     if (view.output(node) < 0 || is_conversion(node)) continue;
-    costs[i] =
-        is_product(node.kind) ? cost_of_product(view, node, rates, lowers_pairs) : cost_of_other(view, node, rates);
+    const auto slow = engine == Engine::litert ? slow_bytes(view, node) : std::nullopt;
+    if (slow) costs[i] = cost_of_slow_bytes(view, node, rates, *slow);
+    else
+      costs[i] =
+          is_product(node.kind) ? cost_of_product(view, node, rates, lowers_pairs) : cost_of_other(view, node, rates);
   }
   for (std::size_t i = 0; i < view.nodes.size(); ++i) {
     const ViewNode& node = view.nodes[i];

@@ -96,6 +96,22 @@ nlohmann::json operators_of(const JoinedProfile& profile) {
 
 nlohmann::json json_of(const Sightings& sightings) { return {{"count", sightings.count}, {"first", sightings.names}}; }
 
+// Whether a repair of TFLite files is for it: convolutions in dynamic range are none's, but for depthwise ones.
+bool is_repaired(const Diagnosis& d, const Finding& finding) {
+  switch (finding.cause) {
+    case Cause::sixteen_bit_activations:
+    case Cause::unsigned_weights:
+    case Cause::slow_bytes:
+    case Cause::double_pairs:
+    case Cause::float_island:
+    case Cause::float_weights: return true;
+    case Cause::dynamic_range:
+      return std::ranges::any_of(finding.nodes,
+                                 [&](int node) { return d.view.node(node).kind == Kind::depthwise_conv; });
+    default: return false;
+  }
+}
+
 }  // namespace
 
 std::string next_command(const Diagnosis& d) {
@@ -104,6 +120,9 @@ std::string next_command(const Diagnosis& d) {
   if (d.view.dialect == Dialect::fp32) return fmt::format("octavo quantize {} --calibrate PATH -o F.onnx", d.model);
   if (is_slow && d.view.format == FileFormat::onnx && d.engine == Engine::ort)
     return fmt::format("octavo diagnose {} --write-fixed F.onnx", d.model);
+  if (d.engine == Engine::litert &&
+      std::ranges::any_of(d.findings, [&](const Finding& f) { return is_repaired(d, f); }))
+    return fmt::format("octavo diagnose {} --write-fixed F.tflite", d.model);
   return fmt::format("octavo bench {}", d.model);
 }
 

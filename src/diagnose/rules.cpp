@@ -107,13 +107,15 @@ constexpr Rule kLitert[] = {
      .source =
          "measured: LiteRT 2.3.0 with XNNPACK, AMD EPYC (Zen 5): convolutions of floats by bytes are as fast as "
          "those of bytes, depthwise ones 4 times slower, since they run in LiteRT's own kernel; results are float",
-     .advice = "convert with a representative data set (full integer)",
+     .advice = "convert with a representative data set (full integer); without one --write-fixed has depthwise weights "
+               "dequantized when the file is loaded, which makes those convolutions as fast as in fp32",
      .octavo = "compile --calibrate gives static scales"},
     {.cause = Cause::float_island,
      .find = tflite_islands,
      .sureness = Sureness::likely,
      .source = "operators without integer kernels stand between DEQUANTIZE and QUANTIZE, and cut what a delegate takes",
-     .advice = "convert with TFLITE_BUILTINS_INT8 alone, which names the operators that stand in the way",
+     .advice = "--write-fixed makes what has an integer kernel compute on bytes; or convert with TFLITE_BUILTINS_INT8 "
+               "alone, which names the operators that stand in the way",
      .octavo = "lists islands with their reason in explain"},
     {.cause = Cause::double_pairs,
      .find = passes_of<sight::double_pairs>,
@@ -125,8 +127,24 @@ constexpr Rule kLitert[] = {
      .find = lost<Cause::sixteen_bit_activations>,
      .source = "measured: LiteRT 2.3.0, AMD EPYC (Zen 5): products of s16 activations run in its reference kernels, 30 "
                "(depthwise) to 150 times (3x3) slower than those of s8; XNNPACK does not take them",
-     .advice = "quantize activations as s8; leave the few that need more in float",
+     .advice = "quantize activations as s8, or have --write-fixed compute in floats with the weights as they are: the "
+               "same answers, 40 times as fast",
      .octavo = "computes products of 16-bit activations in float and says so"},
+    {.cause = Cause::unsigned_weights,
+     .find = lost<Cause::unsigned_weights>,
+     .source = "measured: LiteRT 2.3.0 with XNNPACK, AMD EPYC (Zen 5): kernels for u8 have no VNNI, and take twice as "
+               "long as those for s8",
+     .advice = "--write-fixed makes u8 s8, weights symmetric per channel; or convert with a TensorFlow of today",
+     .octavo = "has kernels for both"},
+    {.cause = Cause::slow_bytes,
+     .find = lost<Cause::slow_bytes>,
+     .source =
+         "measured: LiteRT 2.3.0 with XNNPACK, AMD EPYC (Zen 5): the delegate takes HARD_SWISH, ReLUs of their own, "
+         "SOFTMAX, PRELU and AVERAGE_POOL_2D with windows in floats alone; on bytes they run in LiteRT's own "
+         "kernels, 6 to 150 times as long, and cut what the delegate takes",
+     .advice =
+         "--write-fixed has them compute in floats between DEQUANTIZE and QUANTIZE, which the delegate takes, too",
+     .octavo = "has a kernel on bytes for each"},
     kFloatWeights,
 };
 constexpr Rule kOpenvino[] = {

@@ -193,6 +193,8 @@ std::vector<int> nodes_of_one_range(const FileView& view) {
   for (const ViewTensor& tensor : view.tensors) {
     if (tensor.is_constant || tensor.producer < 0 || !tensor.quant || tensor.quant->scale.size() != 1) continue;
     const ViewNode& maker = view.node(tensor.producer);
+    // What networks of ReLU6 have.
+    if (std::abs(tensor.quant->scale[0] * 255.0f - 6.0f) < 1e-3f) continue;
     if (maker.kind == Kind::dequantize || keeps_values(maker.kind) || !is_integer_8(tensor)) continue;
     const std::int32_t zero = tensor.quant->zero_point.empty() ? 0 : tensor.quant->zero_point[0];
     nodes[{tensor.quant->scale[0], zero}].push_back(tensor.producer);

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "cli/fixture.h"
 #include "support/onnx_builder.h"
+#include "support/tflite_builder.h"
 
 namespace octavo {
 namespace {
@@ -48,9 +49,25 @@ TEST_F(WriteFixed, OnlyWhatIsAskedFor) {
   EXPECT_FALSE(fs::exists(path("f.onnx")));
 }
 
+TEST_F(WriteFixed, TfliteStaysTflite) {
+  octavo::testing::TfliteBuilder net;
+  const int x = net.input({"x", DType::s8, {1, 32, 32, 8}, {0.05f}, {0}});
+  const int y = net.output({"y", DType::s8, {1, 32, 32, 8}, {0.05f}, {-100}});
+  constexpr int kHardSwish = 117;
+  net.add({.code = kHardSwish, .inputs = {x}, .outputs = {y}});
+  ASSERT_TRUE(write_text(path("m.tflite"), net.bytes()));
+  expect("diagnose m.tflite", 0, "next: octavo diagnose m.tflite --write-fixed F.tflite");
+  expect("diagnose m.tflite --write-fixed f.tflite --json r.json", 0, "slow-bytes-in-floats");
+  EXPECT_EQ(json("r.json")["repairs"][0]["places"], 1);
+  expect("compare m.tflite f.tflite", 0, "");
+  expect("diagnose f.tflite --write-fixed g.tflite", 1, "nothing to repair");
+  expect("diagnose m.tflite --write-fixed g.tflite --repairs means", 2, "expected sixteen-bits-in-floats");
+  EXPECT_FALSE(fs::exists(path("g.tflite")));
+}
+
 TEST_F(WriteFixed, OtherFormatsAreRefused) {
-  fs::copy(std::string(OCTAVO_SOURCE_DIR "/tests/import/tfmot/digits.tflite"), path("m.tflite"));
-  expect("diagnose m.tflite --write-fixed f.onnx", 4, "an ONNX file");
+  fs::copy(std::string(OCTAVO_SOURCE_DIR "/tests/import/pt2/fp32.pt2"), path("m.pt2"));
+  expect("diagnose m.pt2 --write-fixed f.pt2", 4, "an ONNX or a TFLite file");
   ASSERT_TRUE(write_text(path("broken.onnx"), "no model"));
   EXPECT_GT(octavo("diagnose broken.onnx --write-fixed f.onnx").exit_code, 1);
   EXPECT_FALSE(fs::exists(path("f.onnx")));

@@ -211,6 +211,17 @@ const std::vector<Row>& time_rows() {
        {kLitert},
        Dialect::full_integer,
        [](Sketch& s, bool bad) { tflite_conv(s, bad ? DType::s16 : DType::s8, DType::s8); }},
+      {Cause::unsigned_weights,
+       {kLitert},
+       Dialect::full_integer,
+       [](Sketch& s, bool bad) { tflite_conv(s, bad ? DType::u8 : DType::s8, DType::s8); }},
+      {Cause::slow_bytes,
+       {kLitert},
+       Dialect::full_integer,
+       [](Sketch& s, bool bad) {
+         s.node(bad ? "HARD_SWISH" : "LOGISTIC", {s.input(DType::s8, kBytes)}, s.tensor(DType::s8, kBytes));
+         s.last().is_integer = true;
+       }},
       {Cause::double_pairs,
        {kLitert},
        Dialect::full_integer,

@@ -91,6 +91,8 @@ int count(const onnx::ModelProto& model, const std::string& op) {
       std::ranges::count_if(model.graph().node(), [&](const auto& node) { return node.op_type() == op; }));
 }
 
+using Repaired = repair::Repaired<onnx::ModelProto>;
+
 Repaired repaired(const onnx::ModelProto& model, const std::string& name) {
   auto result = repair(model, "test.onnx", std::vector<std::string>{name});
   EXPECT_TRUE(result) << to_string(result.errors());

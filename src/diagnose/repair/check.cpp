@@ -10,18 +10,50 @@
 #include "analyze/session.h"
 #include "diagnose/repair/onnx_edit.h"
 #include "diagnose/repair/repair.h"
+#include "diagnose/repair/tflite_edit.h"
 #include "octavo/compile.h"
 
 namespace octavo::repair {
 namespace {
+
+// What the check asks of a format.
+struct OnnxFiles {
+  using Model = onnx::ModelProto;
+  using Edit = OnnxEdit;
+  static std::span<const RepairOf<Edit>> repairs() { return onnx_repairs(); }
+  static std::string bytes(const Model& model) { return model.SerializeAsString(); }
+  static Result<Model> exact(const Model& model, const std::string&) { return unrounded(model); }
+  // How many places were changed, and the model then.
+  static Result<std::pair<int, Model>> changed(const RepairOf<Edit>& repair, const Model& model, const std::string&) {
+    OnnxEdit edit(model);
+    const int places = repair.apply(edit);
+    return std::pair(places, places == 0 ? Model() : edit.finish());
+  }
+};
+struct TfliteFiles {
+  using Model = std::string;
+  using Edit = TfliteEdit;
+  static std::span<const RepairOf<Edit>> repairs() { return tflite_repairs(); }
+  static const std::string& bytes(const Model& model) { return model; }
+  static Result<Model> exact(const Model& model, const std::string& file) { return unrounded_tflite(model, file); }
+  static Result<std::pair<int, Model>> changed(const RepairOf<Edit>& repair, const Model& model,
+                                               const std::string& file) {
+    auto edit = TfliteEdit::of(model, file);
+    if (!edit) return edit.errors();
+    const int places = repair.apply(*edit);
+    if (places == 0) return std::pair(0, Model());
+    auto written = edit->finish();
+    if (!written) return written.errors();
+    return std::pair(places, *std::move(written));
+  }
+};
 
 struct Answers {
   std::vector<std::string> names;
   std::vector<Tensor> outputs;
 };
 
-Result<Answers> answers_of(const onnx::ModelProto& model, const std::string& file) {
-  const std::string bytes = model.SerializeAsString();
+Result<Answers> answers_of(const std::string& bytes, const std::string& file) {
   const auto compiled = v1::compile(std::as_bytes(std::span(bytes)), file,
                                     {.unquantized = v1::Unquantized::fp32, .allow_reference = true});
   if (!compiled) return compiled.errors();
@@ -72,15 +104,17 @@ bool keeps(const Promise& promise, const Done& done) {
 }
 
 // Those asked for, in the order of the list.
-Result<std::vector<const Repair*>> chosen(std::span<const std::string> names) {
-  std::vector<const Repair*> repairs;
-  for (const Repair& each : all_repairs()) {
-    if (names.empty() || std::ranges::find(names, each.name) != names.end()) repairs.push_back(&each);
+template <class Edit>
+Result<std::vector<const RepairOf<Edit>*>> chosen(std::span<const RepairOf<Edit>> all,
+                                                  std::span<const std::string> names) {
+  std::vector<const RepairOf<Edit>*> repairs;
+  for (const RepairOf<Edit>& each : all) {
+    if (names.empty() || std::ranges::find(names, each.repair.name) != names.end()) repairs.push_back(&each);
   }
   for (const std::string& name : names) {
-    if (std::ranges::any_of(all_repairs(), [&](const Repair& each) { return each.name == name; })) continue;
+    if (std::ranges::any_of(all, [&](const RepairOf<Edit>& each) { return each.repair.name == name; })) continue;
     std::string known;
-    for (const Repair& each : all_repairs()) known += (known.empty() ? "" : ", ") + std::string(each.name);
+    for (const RepairOf<Edit>& each : all) known += (known.empty() ? "" : ", ") + std::string(each.repair.name);
     return Error{.kind = ErrorKind::usage, .where = "--repairs", .found = "'" + name + "'", .expected = known};
   }
   return repairs;
@@ -100,33 +134,46 @@ Error broken_promise(const std::string& file, const Repair& repair, const Done& 
           .hint = "Nothing is written; --repairs names the others"};
 }
 
-}  // namespace
-
-Result<Repaired> repair(onnx::ModelProto model, const std::string& file, std::span<const std::string> names) {
-  const auto repairs = chosen(names);
+template <class Files>
+Result<Repaired<typename Files::Model>> repair_files(typename Files::Model model, const std::string& file,
+                                                     std::span<const std::string> names) {
+  const auto repairs = chosen(Files::repairs(), names);
   if (!repairs) return repairs.errors();
-  auto before = answers_of(model, file);
+  auto before = answers_of(Files::bytes(model), file);
   if (!before) return before.errors();
-  const auto exact = answers_of(unrounded(model), file + ", without rounding");
+  const auto floats = Files::exact(model, file);
+  if (!floats) return floats.errors();
+  const auto exact = answers_of(Files::bytes(*floats), file + ", without rounding");
   if (!exact) return exact.errors();
-  Repaired repaired{.model = std::move(model), .done = {}};
-  for (const Repair* each : *repairs) {
-    OnnxEdit edit(repaired.model);
-    const int places = each->apply(edit);
-    if (places == 0) continue;
-    onnx::ModelProto changed = edit.finish();
-    auto after = answers_of(changed, file);
+  Repaired<typename Files::Model> repaired{.model = std::move(model), .done = {}};
+  for (const auto* each : *repairs) {
+    auto changed = Files::changed(*each, repaired.model, file);
+    if (!changed) return changed.errors();
+    if (changed->first == 0) continue;
+    auto after = answers_of(Files::bytes(changed->second), file);
     if (!after) return after.errors();
     auto done = compared(*exact, *before, *after, file);
     if (!done) return done.errors();
-    done->repair = each;
-    done->places = places;
-    if (!keeps(each->promise, *done)) return broken_promise(file, *each, *done);
+    done->repair = &each->repair;
+    done->places = changed->first;
+    if (!keeps(each->repair.promise, *done)) return broken_promise(file, each->repair, *done);
     repaired.done.push_back(*done);
-    repaired.model = std::move(changed);
+    repaired.model = std::move(changed->second);
     before = std::move(after);
   }
   return repaired;
+}
+
+}  // namespace
+
+Result<Repaired<onnx::ModelProto>> repair(onnx::ModelProto model, const std::string& file,
+                                          std::span<const std::string> names) {
+  return repair_files<OnnxFiles>(std::move(model), file, names);
+}
+
+Result<Repaired<std::string>> repair_tflite(std::string bytes, const std::string& file,
+                                            std::span<const std::string> names) {
+  return repair_files<TfliteFiles>(std::move(bytes), file, names);
 }
 
 }  // namespace octavo::repair

@@ -1,5 +1,5 @@
-// Repairs: changes of an ONNX file that make it faster in the engine that it is for, with the same answers, which is
-// checked by running both. Part of diagnose/.
+// Repairs: changes of a file that make it faster in the engine that it is for, with the same answers, which is checked
+// by running both. Part of diagnose/.
 #ifndef OCTAVO_DIAGNOSE_REPAIR_REPAIR_H_
 #define OCTAVO_DIAGNOSE_REPAIR_REPAIR_H_
 
@@ -15,6 +15,7 @@
 namespace octavo::repair {
 
 class OnnxEdit;
+class TfliteEdit;
 
 // What a repair leaves of the answers. Rounding at other places gives other answers, and a deep network makes much of
 // it; so they are measured by what no rounding gives: the file's own network in floats, its bounds kept (unrounded()).
@@ -28,11 +29,17 @@ struct Repair {
   std::string_view what;  // what it does, in a sentence for people
   std::string_view why;   // what the engine gains, and how that is known
   Promise promise;
-  int (*apply)(OnnxEdit& edit);  // how many places it changed
+};
+
+template <class Edit>
+struct RepairOf {
+  Repair repair;
+  int (*apply)(Edit& edit);  // how many places it changed
 };
 
 // In the order in which they are applied.
-std::span<const Repair> all_repairs();
+std::span<const RepairOf<OnnxEdit>> onnx_repairs();
+std::span<const RepairOf<TfliteEdit>> tflite_repairs();
 
 // What was done of one repair, and what it did to the answers.
 struct Done {
@@ -44,18 +51,25 @@ struct Done {
   double noise_after_db = 0.0;   // after it
 };
 
+template <class Model>
 struct Repaired {
-  onnx::ModelProto model;
+  Model model;
   std::vector<Done> done;  // those that found a place
 };
 
 // Applies the repairs of these names, all where there are none, each to what the ones before it left, and runs every
 // version on the same random inputs. Errors: usage (no such repair; the file has its sizes open beyond the batch, so
 // that nothing can be run), internal (a repair does not keep its promise), those of compiling.
-Result<Repaired> repair(onnx::ModelProto model, const std::string& file, std::span<const std::string> names);
+Result<Repaired<onnx::ModelProto>> repair(onnx::ModelProto model, const std::string& file,
+                                          std::span<const std::string> names);
+// Likewise, of the bytes of a file. Errors besides: unsupported (what cannot be written again).
+Result<Repaired<std::string>> repair_tflite(std::string bytes, const std::string& file,
+                                            std::span<const std::string> names);
 
 // The network of a quantized file in floats: in the place of every pair of activations the bounds of its type.
 onnx::ModelProto unrounded(const onnx::ModelProto& model);
+// Of a TFLite file, whatever operators take both; behind each the bounds of its type.
+Result<std::string> unrounded_tflite(const std::string& bytes, const std::string& file);
 
 }  // namespace octavo::repair
 
