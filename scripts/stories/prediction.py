@@ -1,11 +1,10 @@
 """What `octavo diagnose` predicts that a file loses, beside what the engine loses: files with one fault, in turns with the same network without it.
 
-    python scripts/stories/prediction.py --engine ort [--rates F.json] [--fp32 FOLDER]      (or litert)
+    python scripts/stories/prediction.py --engine ort [--rates F.json]      (or litert)
 
 One thread, as predictions are. Lost is the time of a file less that of the network quantized as the engine likes it; predicted is
 `lost_ms` of the report. Files are made by the engine's own quantizer, or are those of $OCTAVO_DATA.
-Needs: pip install onnxruntime onnx (or ai-edge-litert ai-edge-quantizer); OCTAVO_DATA; build/bin/octavo. `--fp32`: a folder with more
-networks in fp32 for LiteRT (NAME.tflite)
+Needs: pip install onnxruntime onnx (or ai-edge-litert ai-edge-quantizer); OCTAVO_DATA; build/bin/octavo
 """
 
 import json
@@ -62,13 +61,21 @@ def litert_pairs(given):
 
     models = Path(os.environ["OCTAVO_DATA"]) / "models"
     yield "dynamic range", "mlperf_kws", models / "mlperf_kws_dynamic_range.tflite", models / "mlperf_kws_int8.tflite"
+    import networks_litert
+
     sources = {"mlperf_vww96": models / "mlperf_vww96_fp32.tflite", "mlperf_ic_resnet8": models / "mlperf_ic_resnet8_fp32.tflite"}
-    if given.fp32:
-        sources |= {path.stem: path for path in sorted(given.fp32.glob("*.tflite"))}
+    sources |= {name: networks_litert.made(given.folder, name) for name in ("resnet18", "mobilenet_v2")}
     for network, source in sources.items():
         healthy = quantized_tflite(given, network, source, recipe.static_wi8_ai8())
         for fault, words in (("dynamic range", recipe.dynamic_wi8_afp32()), ("weights only", recipe.weight_only_wi8_afp32()), ("16-bit activations", recipe.static_wi8_ai16())):
             yield fault, network, quantized_tflite(given, network, source, words, fault), healthy
+    for fault, network in (("slow bytes", "mobilenet_v3_small"), ("slow bytes", "inception")):
+        slow = quantized_tflite(given, network, networks_litert.made(given.folder, network), recipe.static_wi8_ai8())
+        yield fault, network, slow, common.repaired(given, slow)[0]
+    slow = models / "mobilenet_v2_1.0_224_quant.tflite"
+    kept = given.folder / slow.name
+    kept.write_bytes(slow.read_bytes())
+    yield "u8", "mobilenet_v2_1.0_224_quant", kept, common.repaired(given, kept)[0]
 
 
 def quantized_tflite(given, network, source, words, fault="healthy"):
@@ -122,7 +129,7 @@ def diagnosed(given, path, engine):
 
 
 def main():
-    given = common.arguments(__doc__, engine={"choices": ("ort", "litert"), "default": "ort"}, rates={"help": "of scripts/stories/rates.py"}, fp32={"type": Path}, only={"help": "make files and predictions, measure nothing", "action": "store_true"})
+    given = common.arguments(__doc__, engine={"choices": ("ort", "litert"), "default": "ort"}, rates={"help": "of scripts/stories/rates.py"}, only={"help": "make files and predictions, measure nothing", "action": "store_true"})
     given.threads = 1
     rows, near = [], 0
     for fault, network, slow, healthy in {"ort": ort_pairs, "litert": litert_pairs}[given.engine](given):

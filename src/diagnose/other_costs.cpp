@@ -89,6 +89,8 @@ NodeCost cost_of_product(const FileView& view, const ViewNode& node, const Engin
   } else if (has_bytes && view.format == FileFormat::tflite && !sight::is_dequantized(view, view.input(node, 1))) {
     cost.form = Form::dynamic;
     cost.cause = Cause::dynamic_range;
+  } else if (has_bytes && view.format == FileFormat::tflite && !sight::has_quantized_operands(view, node)) {
+    cost.cause = Cause::dynamic_range;  // weights alone are bytes, and become floats when the file is loaded
   } else if (has_bytes && sight::has_quantized_operands(view, node)) {
     cost.form = Form::loose_float;
     cost.cause = Cause::unlowered_graph;

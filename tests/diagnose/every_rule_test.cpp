@@ -203,6 +203,11 @@ const std::vector<Row>& time_rows() {
        {kLitert},
        Dialect::dynamic_range,
        [](Sketch& s, bool bad) { tflite_conv(s, DType::f32, bad ? DType::s8 : DType::f32); }},
+      // Weights alone are bytes.
+      {Cause::dynamic_range,
+       {kLitert},
+       Dialect::dynamic_range,
+       [](Sketch& s, bool bad) { s.conv(s.input(), bad ? s.weights() : s.constant()); }},
       {Cause::float_weights,
        {kLitert},
        Dialect::full_integer,
