@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "analyze/table.h"
@@ -13,7 +14,8 @@ namespace {
 // Bars that begin where the one before ended; totals begin at 0.
 std::string waterfall(const Diagnosis& d) {
   constexpr double kRow = 30.0, kLeft = 240.0, kRight = 110.0;
-  const auto bars = waterfall_of(d);
+  auto bars = waterfall_of(d);
+  std::erase_if(bars, [](const WaterfallBar& bar) { return !bar.is_total && std::abs(bar.ms) < 5e-4; });
   double most = 1e-9, level = 0.0;
   for (const WaterfallBar& bar : bars) {
     level = bar.is_total ? bar.ms : level + bar.ms;
@@ -53,11 +55,11 @@ std::string diagnosis_html(const Diagnosis& d) {
         fmt::format("<h2>Time of a run</h2>\n<p>{}</p>\n",
                     d.profile ? "By the profile." : "Predicted for one thread: " + escaped_html(d.rates.source) + ".");
     body += waterfall(d);
-    Table table({"cause", "#ms", "sure", "where", "what to do", "Octavo"});
+    Table table({"what", "#ms", "sure", "where", "what to do", "Octavo"});
     constexpr std::size_t kMostFindings = 5;
     for (std::size_t i = 0; i < std::min(d.findings.size(), kMostFindings); ++i) {
       const Finding& f = d.findings[i];
-      table.add_row({std::string(name_of(f.cause)),
+      table.add_row({{escaped_html(f.what) + "<br><small>" + std::string(name_of(f.cause)) + "</small>", true},
                      f.is_about_answers() ? "answers" : fmt::format("{:.3f}", f.ms()),
                      std::string(name_of(f.sureness)),
                      f.where,
@@ -65,6 +67,8 @@ std::string diagnosis_html(const Diagnosis& d) {
                      f.octavo});
     }
     body += "<h2>Findings by cost</h2>\n" + (d.findings.empty() ? "<p>None.</p>\n" : table.html());
+    if (d.findings.size() > kMostFindings)
+      body += fmt::format("<p>And {} more, in the text and in the JSON.</p>\n", d.findings.size() - kMostFindings);
   }
   return html_page(d.model, body + "<h2>Next</h2>\n<pre>" + escaped_html(next_command(d)) + "</pre>\n");
 }

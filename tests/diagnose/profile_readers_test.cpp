@@ -192,6 +192,89 @@ TEST(ProfileReaders, WhatIsNoProfileIsSaid) {
   EXPECT_NE(refused(R"({"a": 1})").find("without trace events"), std::string::npos);
 }
 
+// A trace of PyTorch and counters of OpenVINO that end in the middle.
+TEST(ProfileReaders, TruncatedOnesSayWhereTheyEnd) {
+  const ScratchFolder folder;
+  folder.write("trace.json",
+               R"({"traceEvents":[{"ph":"X","cat":"cpu_op","name":"aten::conv2d","ts":0,"dur":9},{"ph":"X")");
+  const auto trace = read_profile(folder.path("trace.json"), FileView{});
+  ASSERT_FALSE(trace);
+  EXPECT_EQ(trace.errors()[0].kind, ErrorKind::invalid_input);
+  EXPECT_NE(to_string(trace.errors()).find("ends at byte"), std::string::npos);
+}
+
+// Names of another network. Of PyTorch's operators only those that the file has are read at all.
+TEST(ProfileReaders, OneOfAnotherModelIsRefused) {
+  const ScratchFolder folder;
+  folder.write("torch.json", R"({"traceEvents":[
+    {"ph":"X","cat":"cpu_op","name":"aten::fft_fft","ts":0,"dur":9000},
+    {"ph":"X","cat":"cpu_op","name":"aten::cholesky","ts":9000,"dur":9000}]})");
+  Sketch sketch(FileFormat::zip, Dialect::qdq);
+  sketch.node("aten.conv2d.default", {sketch.input(), sketch.constant()});
+  const auto trace = read_profile(folder.path("torch.json"), sketch.view());
+  ASSERT_FALSE(trace);
+  EXPECT_NE(to_string(trace.errors()).find("without times of nodes"), std::string::npos);
+
+  std::ifstream counters(of_folder("openvino_2026.4.csv"));
+  std::string text;
+  for (std::string line; std::getline(counters, line);) text += (line[0] == 'n' ? "other_" + line : line) + "\n";
+  folder.write("openvino.csv", text);
+  const auto openvino =
+      diagnose_file(of_folder("pairs.onnx"), {.profile = folder.path("openvino.csv"), .engine = Engine::openvino});
+  ASSERT_FALSE(openvino);
+  EXPECT_EQ(openvino.errors()[0].kind, ErrorKind::usage);
+}
+
+TEST(ProfileReaders, WhatLitertTakesBetweenNodesIsKnown) {
+  const ScratchFolder folder;
+  folder.write("model.tflite", two_products());
+  folder.write("profile.txt", std::string(kText) +
+                                  "INFO: Inference timings in us: Init: 61, First inference: 5419, "
+                                  "Warmup (avg): 5400, Inference (avg): 6000\n");
+  const auto diagnosis = diagnose_file(folder.path("model.tflite"), {.profile = folder.path("profile.txt")});
+  ASSERT_TRUE(diagnosis) << to_string(diagnosis.errors());
+  EXPECT_NEAR(diagnosis->profile->between_ms, 1.0, 1e-9);
+  EXPECT_NEAR(diagnosis->profile->total_ms, 6.0, 1e-9);
+}
+
+// A large product, and a softmax of `values` that has no fast kernel on bytes.
+std::string product_and_softmax(std::int32_t values, std::int32_t width) {
+  constexpr int kSoftmax = 25;
+  TfliteBuilder model;
+  const auto tensor = [](const std::string& name, std::int32_t size) {
+    return octavo::testing::TfliteTensor{
+        .name = name, .dtype = DType::s8, .shape = {1, size}, .scale = {0.05f}, .zero_point = {0}};
+  };
+  const int x = model.input(tensor("x", width)), between = model.tensor(tensor("between", values));
+  const Tensor weights(DType::s8, Shape{values, width});
+  model.add(octavo::testing::fully_connected({x, model.constant(weights, {0.25f}, {0}), -1}, between));
+  const auto beta = octavo::testing::options_of(octavo::testing::tfl::CreateSoftmaxOptions, 1.0f);
+  octavo::testing::TfliteTensor result = tensor("y", values);
+  result.scale = {1.0f / 256.0f}, result.zero_point = {-128};
+  model.add({.code = kSoftmax,
+             .inputs = {between},
+             .outputs = {model.output(result)},
+             .kind = octavo::testing::tfl::BuiltinOptions::SoftmaxOptions,
+             .options = beta});
+  return model.bytes();
+}
+
+TEST(Findings, AreLeftOutWhereTheyAreTogetherUnderTwoPercent) {
+  const ScratchFolder folder;
+  folder.write("small.tflite", product_and_softmax(64, 16384));
+  const auto small = diagnose_file(folder.path("small.tflite"), {});
+  ASSERT_TRUE(small) << to_string(small.errors());
+  EXPECT_EQ(small->left_out, 1u);
+  EXPECT_GT(small->left_out_ms, 0.0);
+  EXPECT_LT(small->left_out_ms, 0.02 * small->run_ms());
+  EXPECT_EQ(small->lost_ms(), 0.0);
+  folder.write("large.tflite", product_and_softmax(4096, 8));
+  const auto large = diagnose_file(folder.path("large.tflite"), {});
+  ASSERT_TRUE(large) << to_string(large.errors());
+  EXPECT_EQ(large->left_out, 0u);
+  EXPECT_GT(large->lost_ms(), 0.02 * large->run_ms());
+}
+
 std::size_t resident_bytes(const std::string& what) {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {
