@@ -29,6 +29,14 @@ TEST(HybridKernels, RowQuantize) {
     }
   }
   EXPECT_TRUE(kernels_missing(ran, "row_quantize").empty());
+  // Every half between the ends: scales of 1.
+  Tensor halves(kF32, {1, 511});
+  for (int i = 0; i < 511; ++i) halves.as<float>()[i] = 0.5f * static_cast<float>(i) - 128.0f;
+  for (int kind = 0; kind < count_of(DynamicForm{}); ++kind)
+    check(kRowQuantize, RowQuantizeAttrs{static_cast<DynamicForm>(kind), 1}, {halves});
+  for (int i = 0; i < 511; ++i) halves.as<float>()[i] = std::min(127.0f, 0.5f * static_cast<float>(i) - 127.0f);
+  for (int kind = 0; kind < count_of(DynamicForm{}); ++kind)
+    check(kRowQuantize, RowQuantizeAttrs{static_cast<DynamicForm>(kind), 1}, {halves});
 }
 
 // Whole vectors and not, rows of one sign, of one value, of nothing; scales whose values are lost or overflow.

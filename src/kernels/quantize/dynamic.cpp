@@ -28,7 +28,7 @@ void quantize_row(const Params& params, const RunScale& scale, const float* x, s
     }
     case DynamicForm::tflite:
     case DynamicForm::tflite_symmetric:
-      for (std::int64_t i = 0; i < params.n; ++i) y[i] = static_cast<std::uint8_t>(scale.quantize(x[i]));
+      return params.functions->multiply_away(x, params.n, scale.inverse, scale.zero_point, y);
   }
 }
 
@@ -50,10 +50,6 @@ RowQuantizeAttrs attrs_of(const Attrs& attrs) {
 }
 
 std::string refuse_nothing(const CallView&) { return {}; }
-// Rounding halves away from 0 has no wide form.
-std::string refuse_tflite(const CallView& call) {
-  return RunScale::rounds_away(attrs_of(*call.attrs).form) ? "needs halves rounded to even" : "";
-}
 
 template <const QuantizeFunctions& functions>
 Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
@@ -75,22 +71,22 @@ double cost(const OpCall& call, const Machine&) {
          per_element * static_cast<double>(call.inputs[0]->shape.elements());
 }
 
-template <const QuantizeFunctions& functions, Isa isa, Refuse refuse>
+template <const QuantizeFunctions& functions, Isa isa>
 constexpr KernelChoice kernel(std::string_view name, std::string_view op) {
-  return {.code = {.name = name, .op = op, .needs = isa, .prepare = prepare_by<refuse, make<functions>>},
-          .refusal = refusal_by<refuse>,
+  return {.code = {.name = name, .op = op, .needs = isa, .prepare = prepare_by<refuse_nothing, make<functions>>},
+          .refusal = refusal_by<refuse_nothing>,
           .cost = cost<isa>};
 }
 
 constexpr KernelChoice kChoices[] = {
-    kernel<kQuantizeScalar, Isa::scalar, refuse_nothing>("dynamic_quantize_f32_portable", "dynamic_quantize"),
-    kernel<kQuantizeAvx2, Isa::avx2, refuse_nothing>("dynamic_quantize_f32_avx2", "dynamic_quantize"),
-    kernel<kQuantizeAvx512, Isa::avx512, refuse_nothing>("dynamic_quantize_f32_avx512", "dynamic_quantize"),
-    kernel<kQuantizeNeon, Isa::neon, refuse_nothing>("dynamic_quantize_f32_neon", "dynamic_quantize"),
-    kernel<kQuantizeScalar, Isa::scalar, refuse_nothing>("row_quantize_f32_portable", "row_quantize"),
-    kernel<kQuantizeAvx2, Isa::avx2, refuse_tflite>("row_quantize_f32_avx2", "row_quantize"),
-    kernel<kQuantizeAvx512, Isa::avx512, refuse_tflite>("row_quantize_f32_avx512", "row_quantize"),
-    kernel<kQuantizeNeon, Isa::neon, refuse_tflite>("row_quantize_f32_neon", "row_quantize"),
+    kernel<kQuantizeScalar, Isa::scalar>("dynamic_quantize_f32_portable", "dynamic_quantize"),
+    kernel<kQuantizeAvx2, Isa::avx2>("dynamic_quantize_f32_avx2", "dynamic_quantize"),
+    kernel<kQuantizeAvx512, Isa::avx512>("dynamic_quantize_f32_avx512", "dynamic_quantize"),
+    kernel<kQuantizeNeon, Isa::neon>("dynamic_quantize_f32_neon", "dynamic_quantize"),
+    kernel<kQuantizeScalar, Isa::scalar>("row_quantize_f32_portable", "row_quantize"),
+    kernel<kQuantizeAvx2, Isa::avx2>("row_quantize_f32_avx2", "row_quantize"),
+    kernel<kQuantizeAvx512, Isa::avx512>("row_quantize_f32_avx512", "row_quantize"),
+    kernel<kQuantizeNeon, Isa::neon>("row_quantize_f32_neon", "row_quantize"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

@@ -179,6 +179,29 @@ void multiply_row(const float* real, std::int64_t n, float factor, std::int32_t 
       });
 }
 
+// Halves away from 0 that were rounded to the even number towards it: these are exactly a half from it.
+template <class S>
+typename S::F32 rounded_away(typename S::F32 x) {
+  using F32 = typename S::F32;
+  constexpr float kBelowHalf = 0x1.fffffep-2f;
+  const F32 even = S::to_f32(S::round(x)), rest = S::sub(x, even), zero = S::set(0.0f);
+  const F32 up = S::select(S::less(zero, x), S::set(1.0f), zero),
+            down = S::select(S::less(x, zero), S::set(-1.0f), zero);
+  const F32 more = S::select(S::less(S::set(kBelowHalf), rest), up, zero);
+  return S::add(even, S::select(S::less(rest, S::set(-kBelowHalf)), down, more));
+}
+
+template <class S>
+void multiply_row_away(const float* real, std::int64_t n, float factor, std::int32_t zero_point, std::uint8_t* q) {
+  const auto shift = static_cast<float>(zero_point - 128);
+  for_lanes<S>(
+      0, n, [=]<class T>(std::int64_t i) __attribute__((always_inline)) {
+        const typename T::F32 shifted = T::add(T::set(shift), T::mul(T::load(real + i), T::set(factor)));
+        const typename T::F32 inside = T::min(T::max(shifted, T::set(-128.0f)), T::set(127.0f));
+        T::store_bytes(q + i, T::add_s32(T::round(rounded_away<T>(inside)), T::set_s32(128)));
+      });
+}
+
 // Exact: s16 is.
 template <class S>
 void widen_range(typename S::S32 low, typename S::S32 high, RangeS16& range) {
@@ -257,6 +280,7 @@ constexpr QuantizeFunctions quantize_functions() {
           .dequantize_s16 = &dequantize_row_s16<S>,
           .range = &range_of_row<S>,
           .multiply = &multiply_row<S>,
+          .multiply_away = &multiply_row_away<S>,
           .range_s16 = &range_of_row_s16<S>,
           .range_of_products = &range_of_products<S>,
           .requantize = &requantize_row<S>};

@@ -58,6 +58,8 @@ struct QuantizeFunctions {
   ValueRange (*range)(const float* real, std::int64_t n);
   // q = clamp(rne(real * factor) + zero_point, 0, 255)
   void (*multiply)(const float* real, std::int64_t n, float factor, std::int32_t zero_point, std::uint8_t* q);
+  // q = round_away(clamp(f32(zero_point - 128) + real * factor, -128, 127)) + 128
+  void (*multiply_away)(const float* real, std::int64_t n, float factor, std::int32_t zero_point, std::uint8_t* q);
   RangeS16 (*range_s16)(const std::int16_t* x, std::int64_t n);
   // Of f32(x) * factors.
   ValueRange (*range_of_products)(const std::int16_t* x, const float* factors, std::int64_t n);
