@@ -1,4 +1,4 @@
-// The page of a diagnosis: the verdict, a waterfall, the findings by cost, what to type next. Part of diagnose/.
+// The page of a diagnosis: the verdict, what to type next, a waterfall, the findings by cost. Part of diagnose/.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace octavo::diagnose {
 namespace {
 
-// Bars that begin where the one before ended; totals begin at 0.
+// Bars that begin where the one before ended; totals begin at 0. Green: what is as it should be.
 std::string waterfall(const Diagnosis& d) {
   constexpr double kRow = 30.0, kLeft = 240.0, kRight = 110.0;
   auto bars = waterfall_of(d);
@@ -33,9 +33,9 @@ std::string waterfall(const Diagnosis& d) {
                    "<text x=\"0\" y=\"{0:.0f}\">{1}</text><rect x=\"{2:.1f}\" y=\"{3:.0f}\" width=\"{4:.1f}\" "
                    "height=\"20\" fill=\"{5}\"/><text x=\"{6:.1f}\" y=\"{0:.0f}\">{7:.3f} ms</text>\n",
                    y + 18.0, escaped_html(bar.name), x, y + 4.0, std::max(width, 1.0),
-                   bar.is_total ? "#669"
-                   : to < from  ? "#2a7"
-                                : "#d62",
+                   bar.is_total                    ? "#669"
+                   : to < from || &bar == &bars[0] ? "#2a7"
+                                                   : "#d62",
                    x + std::max(width, 1.0) + 6.0, bar.ms);
     level = to;
     y += kRow;
@@ -50,6 +50,7 @@ std::string diagnosis_html(const Diagnosis& d) {
       fmt::format("<p><strong>{}</strong></p>\n<p>{} {}, for {}; {} nodes{}.</p>\n", escaped_html(d.verdict()),
                   d.view.format_name(), name_of(d.view.dialect), title_of(d.engine), d.census.nodes,
                   d.census.nodes_before > 0 ? fmt::format(", {} before it was quantized", d.census.nodes_before) : "");
+  body += "<h2>What to type next</h2>\n<pre>" + escaped_html(next_command(d)) + "</pre>\n";
   if (d.view.dialect != Dialect::fp32) {
     body +=
         fmt::format("<h2>Time of a run</h2>\n<p>{}</p>\n",
@@ -70,7 +71,7 @@ std::string diagnosis_html(const Diagnosis& d) {
     if (d.findings.size() > kMostFindings)
       body += fmt::format("<p>And {} more, in the text and in the JSON.</p>\n", d.findings.size() - kMostFindings);
   }
-  return html_page(d.model, body + "<h2>Next</h2>\n<pre>" + escaped_html(next_command(d)) + "</pre>\n");
+  return html_page(d.model, body);
 }
 
 }  // namespace octavo::diagnose
