@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""On a machine with a CUDA device and PyTorch: what torchvision's networks take there in fp32, tf32 and fp16, eager and compiled.
+"""On a machine with a CUDA device and PyTorch: what torchvision's networks and encoders of text take there in fp32, tf32 and fp16, eager and compiled.
 
-    ./peers.py [NETWORK...] [--batch 1 32]
+    ./peers.py [NETWORK...] [--batch 1 32] [--tokens 128]
 
-Times are of runs whose inputs and outputs stay on the device. Prints a table; says so where PyTorch or torchvision is not there.
+`minilm` and `bert_base` have the layers of all-MiniLM-L6-v2 and BERT-base behind their embeddings, and seeded weights. Times are of runs whose inputs and outputs stay on the device. Prints a table; says so where PyTorch or torchvision is not there.
 """
 import argparse
 import statistics
@@ -25,11 +25,27 @@ def timed(torch, run, seconds):
     return statistics.median(times), len(times)
 
 
+ENCODERS = {"minilm": (6, 384, 12), "bert_base": (12, 768, 12)}  # layers, width, heads
+
+
+def made(torch, torchvision, name, batch, tokens, dtype):
+    """A network on the device, and what it is run on."""
+    torch.manual_seed(1)
+    if name in ENCODERS:
+        layers, width, heads = ENCODERS[name]
+        layer = torch.nn.TransformerEncoderLayer(width, heads, 4 * width, activation="gelu", batch_first=True)
+        network = torch.nn.TransformerEncoder(layer, layers)
+        return network.eval().cuda().to(dtype), torch.randn(batch, tokens, width, device="cuda", dtype=dtype)
+    network = getattr(torchvision.models, name)().eval().cuda().to(dtype, memory_format=torch.channels_last)
+    return network, torch.randn(batch, 3, 224, 224, device="cuda", dtype=dtype).to(memory_format=torch.channels_last)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("networks", nargs="*", default=["vgg16", "resnet18", "resnet50"])
+    parser.add_argument("networks", nargs="*", default=["vgg16", "resnet18", "resnet50", "minilm", "bert_base"])
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 32])
-    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--tokens", type=int, default=128)
+    parser.add_argument("--seconds", type=float, default=1.5)
     options = parser.parse_args()
     try:
         import torch
@@ -45,8 +61,7 @@ def main():
         for batch in options.batch:
             for kind, dtype, tf32 in (("fp32", torch.float32, False), ("tf32", torch.float32, True), ("fp16", torch.float16, False)):
                 torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = tf32
-                network = getattr(torchvision.models, name)().eval().cuda().to(dtype, memory_format=torch.channels_last)
-                x = torch.randn(batch, 3, 224, 224, device="cuda", dtype=dtype).to(memory_format=torch.channels_last)
+                network, x = made(torch, torchvision, name, batch, options.tokens, dtype)
                 for how, runner in (("eager", network), ("compiled", torch.compile(network, mode="max-autotune-no-cudagraphs"))):
                     try:
                         with torch.inference_mode():

@@ -17,32 +17,32 @@ namespace {
 
 // sum of c[i] * x^i by Horner's rule, a chain of fma.
 template <class V, std::size_t n>
-typename V::F32 polynomial(const float (&c)[n], typename V::F32 x) {
+constexpr typename V::F32 polynomial(const float (&c)[n], typename V::F32 x) {
   typename V::F32 sum = V::set(c[n - 1]);
   for (std::size_t i = n - 1; i > 0; --i) sum = V::fma(sum, x, V::set(c[i - 1]));
   return sum;
 }
 
 template <class V>
-typename V::S32 sign_bits(typename V::F32 x) {
+constexpr typename V::S32 sign_bits(typename V::F32 x) {
   return V::and_s32(V::as_s32(x), V::set_s32(-0x7fffffff - 1));
 }
 template <class V>
-typename V::F32 absolute(typename V::F32 x) {
+constexpr typename V::F32 absolute(typename V::F32 x) {
   return V::as_f32(V::and_s32(V::as_s32(x), V::set_s32(0x7fffffff)));
 }
 template <class V>
-typename V::F32 negated(typename V::F32 x) {
+constexpr typename V::F32 negated(typename V::F32 x) {
   return V::as_f32(V::xor_s32(V::as_s32(x), V::set_s32(-0x7fffffff - 1)));
 }
 // x, not negative, with the sign of y.
 template <class V>
-typename V::F32 with_sign_of(typename V::F32 x, typename V::F32 y) {
+constexpr typename V::F32 with_sign_of(typename V::F32 x, typename V::F32 y) {
   return V::as_f32(V::xor_s32(V::as_s32(x), sign_bits<V>(y)));
 }
 // x in [lowest, highest]; NaN stays NaN.
 template <class V>
-typename V::F32 clamped(typename V::F32 x, float lowest, float highest) {
+constexpr typename V::F32 clamped(typename V::F32 x, float lowest, float highest) {
   return V::min(V::set(highest), V::max(V::set(lowest), x));
 }
 
@@ -62,7 +62,7 @@ struct ExpParts {
 
 // exp(r) - 1, |r| <= log(2)/2.
 template <class V>
-typename V::F32 exp_minus_one_near_0(typename V::F32 r) {
+constexpr typename V::F32 exp_minus_one_near_0(typename V::F32 r) {
   // r + r^2 q(r)
   constexpr float q_of[] = {0x1.000000p-1f, 0x1.555554p-3f,  0x1.5554eap-5f,
                             0x1.1113acp-7f, 0x1.6d4e40p-10f, 0x1.9c333ap-13f};
@@ -71,7 +71,7 @@ typename V::F32 exp_minus_one_near_0(typename V::F32 r) {
 
 // exp(x + low), low at most about an ulp of x.
 template <class V>
-ExpParts<V> exp_parts(typename V::F32 x, typename V::F32 low) {
+constexpr ExpParts<V> exp_parts(typename V::F32 x, typename V::F32 low) {
   constexpr float kInverse = 0x1.715476p+0f;  // 1 / log(2)
   const auto shifted = V::fma(x, V::set(kInverse), V::set(kToWhole));
   const auto n = V::sub(shifted, V::set(kToWhole));
@@ -80,19 +80,19 @@ ExpParts<V> exp_parts(typename V::F32 x, typename V::F32 low) {
   return {exp_minus_one_near_0<V>(r), V::as_s32(shifted)};
 }
 template <class V>
-ExpParts<V> exp_parts(typename V::F32 x) {
+constexpr ExpParts<V> exp_parts(typename V::F32 x) {
   return exp_parts<V>(x, V::set(-0.0f));  // adds nothing, zeros keep their sign
 }
 
 // 2^n, n in [-126, 127].
 template <class V>
-typename V::F32 power_of_two(typename V::S32 n_bits) {
+constexpr typename V::F32 power_of_two(typename V::S32 n_bits) {
   return V::as_f32(V::add_s32(V::template shift_left<23>(n_bits), V::set_s32(0x3f800000)));
 }
 
 // y * 2^n rounded once, n in [-200, 254], |y| in [2^-20, 4): the first product is exact.
 template <class V>
-typename V::F32 scaled(typename V::F32 y, typename V::S32 n_bits) {
+constexpr typename V::F32 scaled(typename V::F32 y, typename V::S32 n_bits) {
   if constexpr (requires { V::scale(y, y); }) return V::scale(y, V::sub(V::as_f32(n_bits), V::set(kToWhole)));
   const auto n = V::sub_s32(n_bits, V::set_s32(0x4b400000));
   const auto half = V::template shift_right<1>(n);
@@ -101,7 +101,7 @@ typename V::F32 scaled(typename V::F32 y, typename V::S32 n_bits) {
 
 // exp(x); 0 below about -103.97, infinity above about 88.72.
 template <class V>
-typename V::F32 exp_f32(typename V::F32 x) {
+constexpr typename V::F32 exp_f32(typename V::F32 x) {
   const auto parts = exp_parts<V>(clamped<V>(x, -104.0f, 89.0f));
   return scaled<V>(V::add(V::set(1.0f), parts.p), parts.n_bits);
 }
@@ -109,7 +109,7 @@ typename V::F32 exp_f32(typename V::F32 x) {
 // exp(x) of x <= 0, as weights are made of: 0 below log(2^-126), since processors take many times as long for results
 // that are denormal.
 template <class V>
-typename V::F32 exp_weight_f32(typename V::F32 x) {
+constexpr typename V::F32 exp_weight_f32(typename V::F32 x) {
   constexpr float kLowest = -0x1.5d589ep+6f;  // the last one whose result is not less than 2^-126
   const auto parts = exp_parts<V>(V::max(V::set(kLowest), x));
   const auto value = V::mul(V::add(V::set(1.0f), parts.p), power_of_two<V>(parts.n_bits));
@@ -118,7 +118,7 @@ typename V::F32 exp_weight_f32(typename V::F32 x) {
 
 // exp(x) - 1.
 template <class V>
-typename V::F32 expm1_f32(typename V::F32 x) {
+constexpr typename V::F32 expm1_f32(typename V::F32 x) {
   const auto parts = exp_parts<V>(clamped<V>(x, -30.0f, 89.0f));
   // 2 (2^(n-1) p + (2^(n-1) - 1/2)): 2^n itself may be too large.
   const auto half = power_of_two<V>(V::sub_s32(parts.n_bits, V::set_s32(1)));
@@ -128,7 +128,7 @@ typename V::F32 expm1_f32(typename V::F32 x) {
 
 // tanh(x) = t + t^3 p(t²) below kEdge, else 1 - 2q / (1 + q), q = exp(-2t), t = |x|.
 template <class V>
-typename V::F32 tanh_f32(typename V::F32 x) {
+constexpr typename V::F32 tanh_f32(typename V::F32 x) {
   constexpr float kEdge = 0.6f;
   constexpr float p_of[] = {-0x1.55553ep-2f, 0x1.1109bep-3f, -0x1.b89abap-5f, 0x1.54c3c2p-6f, -0x1.828776p-8f};
   const auto t = V::min(V::set(10.0f), absolute<V>(x));
@@ -143,25 +143,25 @@ typename V::F32 tanh_f32(typename V::F32 x) {
 
 // x / (1 + exp(-z)), by e = exp(-|z|), which never overflows.
 template <class V>
-typename V::F32 times_sigmoid(typename V::F32 x, typename V::F32 z) {
+constexpr typename V::F32 times_sigmoid(typename V::F32 x, typename V::F32 z) {
   const auto e = exp_f32<V>(negated<V>(absolute<V>(z)));
   const auto numerator = V::select(V::less(z, V::set(0.0f)), e, V::set(1.0f));
   return V::mul(x, V::div(numerator, V::add(V::set(1.0f), e)));
 }
 template <class V>
-typename V::F32 silu_f32(typename V::F32 x) {
+constexpr typename V::F32 silu_f32(typename V::F32 x) {
   return times_sigmoid<V>(x, x);
 }
 // x/2 (1 + tanh(u)) = x sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x^3).
 template <class V>
-typename V::F32 gelu_tanh_f32(typename V::F32 x) {
+constexpr typename V::F32 gelu_tanh_f32(typename V::F32 x) {
   constexpr float kLinear = 0x1.988454p+0f, kCubic = 0x1.2444f2p-4f;
   return times_sigmoid<V>(x, V::mul(x, V::fma(V::set(kCubic), V::mul(x, x), V::set(kLinear))));
 }
 
 // The sigmoid as ONNX Runtime computes it: see math_sigmoid_f32.
 template <class V>
-typename V::F32 sigmoid_f32(typename V::F32 x) {
+constexpr typename V::F32 sigmoid_f32(typename V::F32 x) {
   // 1/2 + x p(x²) / q(x²), coefficients of MLAS (onnxruntime/core/mlas/lib/logistic.cpp), the highest power last.
   constexpr float p_of[] = {2.48287947061529e-01f, 8.51377133304701e-03f, 6.08574864600143e-05f, 1.15627324459942e-07f,
                             4.37031012579801e-11f};
@@ -175,7 +175,7 @@ typename V::F32 sigmoid_f32(typename V::F32 x) {
 
 // x tanh(log(1 + e)) = x n / (n + 2), e = exp(x), n = e (e + 2).
 template <class V>
-typename V::F32 mish_f32(typename V::F32 x) {
+constexpr typename V::F32 mish_f32(typename V::F32 x) {
   const auto e = exp_f32<V>(V::min(V::set(20.0f), x));
   const auto n = V::mul(e, V::add(e, V::set(2.0f)));
   return V::mul(x, V::div(n, V::add(n, V::set(2.0f))));
@@ -185,7 +185,7 @@ typename V::F32 mish_f32(typename V::F32 x) {
 
 // k log(2) + log(1 + f), f in [-1/3, 1/3].
 template <class V>
-typename V::F32 log_of_parts(typename V::F32 k, typename V::F32 f) {
+constexpr typename V::F32 log_of_parts(typename V::F32 k, typename V::F32 f) {
   // log(1 + f) = f + f^2 q(f)
   constexpr float q_of[] = {-0x1.000000p-1f, 0x1.555506p-2f,  -0x1.fffef8p-3f, 0x1.99d072p-3f, -0x1.559c54p-3f,
                             0x1.1ed19ep-3f,  -0x1.f339a6p-4f, 0x1.1e93a0p-3f,  -0x1.078678p-3f};
@@ -195,7 +195,7 @@ typename V::F32 log_of_parts(typename V::F32 k, typename V::F32 f) {
 
 // log(x); -infinity of 0, NaN below it.
 template <class V>
-typename V::F32 log_f32(typename V::F32 x) {
+constexpr typename V::F32 log_f32(typename V::F32 x) {
   constexpr std::int32_t kTwoThirds = 0x3f2aaaab;
   const auto is_tiny = V::less(x, V::set(0x1p-126f));
   const auto bits = V::as_s32(V::select(is_tiny, V::mul(x, V::set(0x1p24f)), x));
@@ -211,7 +211,7 @@ typename V::F32 log_f32(typename V::F32 x) {
 
 // log(1 + exp(x)) = max(x, 0) + log(1 + e), e = exp(-|x|).
 template <class V>
-typename V::F32 softplus_f32(typename V::F32 x) {
+constexpr typename V::F32 softplus_f32(typename V::F32 x) {
   const auto e = exp_f32<V>(negated<V>(absolute<V>(x)));
   const auto is_large = V::less(V::set(0x1.555556p-2f), e);  // then log(2) + log((1 + e) / 2)
   const auto f = V::select(is_large, V::mul(V::sub(e, V::set(1.0f)), V::set(0.5f)), e);
@@ -222,7 +222,7 @@ typename V::F32 softplus_f32(typename V::F32 x) {
 // ---- the error function ----
 
 template <class V>
-typename V::F32 erf_f32(typename V::F32 x) {
+constexpr typename V::F32 erf_f32(typename V::F32 x) {
   // erf(x) = x + x p(x²) below kEdge, else 1 - exp(-(t + c(t))), t = |x|
   constexpr float kEdge = 0.925f;
   constexpr float p_of[] = {0x1.06eba6p-3f,  -0x1.8126e6p-2f, 0x1.ce1a4cp-4f,
@@ -240,7 +240,7 @@ typename V::F32 erf_f32(typename V::F32 x) {
 // x Φ(x), Φ(x) = 1/2 + x r(x²) below kEdge. Else max(x, 0) - u Q(u), u = |x|, Q(u) = 1 - Φ(u) = exp(-u²/2) g(u): small
 // results keep their digits.
 template <class V>
-typename V::F32 gelu_f32(typename V::F32 x) {
+constexpr typename V::F32 gelu_f32(typename V::F32 x) {
   constexpr float kEdge = 0.75f;
   constexpr float r_of[] = {0x1.988452p-2f, -0x1.1057b6p-4f, 0x1.46b130p-7f, -0x1.342136p-10f, 0x1.9c6c84p-14f};
   // g(u) = t p(t), t = 1 / (1 + u/2)

@@ -10,7 +10,7 @@ namespace {
 
 // log2(x) of x >= 0 in f64, within 2^-35 of the value; -infinity of 0, NaN of NaN.
 template <class V>
-typename V::F64 log2_f64(typename V::F32 x) {
+constexpr typename V::F64 log2_f64(typename V::F32 x) {
   // log2(1 + f) = f q(f), f in [-1/3, 1/3)
   constexpr double q_of[] = {0x1.71547652bbe15p+0, -0x1.7154764b33dc1p-1, 0x1.ec709d9025593p-2, -0x1.715484faa42a5p-2,
                              0x1.2776e2205407cp-2, -0x1.ec687ba05c22bp-3, 0x1.a60b2ad2030ecp-3, -0x1.724a737500edcp-3,
@@ -35,7 +35,7 @@ typename V::F64 log2_f64(typename V::F32 x) {
 
 // 2^z for any z, rounded to f32.
 template <class V>
-typename V::F32 exp2_of_f64(typename V::F64 z) {
+constexpr typename V::F32 exp2_of_f64(typename V::F64 z) {
   const auto bounded = clamped<V>(V::narrow(z), -160.0f, 160.0f);
   const auto shifted = V::add(bounded, V::set(kToWhole));
   const auto n = V::sub(shifted, V::set(kToWhole));
@@ -48,7 +48,7 @@ typename V::F32 exp2_of_f64(typename V::F64 z) {
 // x^y with the special values of the C library's function. Exact products, quotients and square roots for y = 1, 2, 3,
 // -1 and 1/2.
 template <class V>
-typename V::F32 pow_f32(typename V::F32 x, typename V::F32 y) {
+constexpr typename V::F32 pow_f32(typename V::F32 x, typename V::F32 y) {
   constexpr float kInfinity = __builtin_inff();
   const auto zero = V::set(0.0f), one = V::set(1.0f), half = V::set(0.5f);
   const auto magnitude = absolute<V>(x);

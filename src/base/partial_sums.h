@@ -13,19 +13,19 @@ constexpr int kPartialSums = 16;
 
 // parts[j] joins parts[j + width] for j < width, then with half the width, and so on.
 template <int width, class T, class Join>
-void join_pairs(T* parts, const Join& join) {
+constexpr void join_pairs(T* parts, const Join& join) {
   for (int j = 0; j < width; ++j) parts[j] = join(parts[j], parts[j + width]);
   if constexpr (width > 1) join_pairs<width / 2>(parts, join);
 }
 
 // The tree: 8 pairs (j, j + 8), 4 pairs (j, j + 4), and so on. Overwrites the parts.
 template <class T, class Join>
-T joined(T (&parts)[kPartialSums], const Join& join) {
+constexpr T joined(T (&parts)[kPartialSums], const Join& join) {
   join_pairs<kPartialSums / 2>(parts, join);
   return parts[0];
 }
 template <class T>
-T joined(T (&parts)[kPartialSums]) {
+constexpr T joined(T (&parts)[kPartialSums]) {
   return joined(parts, [](T a, T b) { return a + b; });
 }
 

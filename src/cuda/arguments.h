@@ -7,6 +7,11 @@
 #include <cstdint>
 
 #include "kernels/epilogue/rows.h"
+#include "kernels/integer_norm/lines.h"
+#include "ops/binary/kind.h"
+#include "ops/pad/mode.h"
+#include "ops/reduce/kind.h"
+#include "ops/unary/kind.h"
 
 namespace octavo::cuda {
 
@@ -22,9 +27,10 @@ struct WindowArgs {
 // grid, tiles of pixels in x, of channels in y.
 struct ConvArgs {
   const std::byte* x = nullptr;
-  const std::byte* w = nullptr;        // s8 [group][channel][k], zeros between the last of a group and a whole tile
-  const std::int32_t* bias = nullptr;  // with multipliers and rests in the same places
-  const std::byte* padding = nullptr;  // 16 times what stands around the image
+  const std::byte* w = nullptr;            // s8 [group][channel][k], zeros between the last of a group and a whole tile
+  const std::int32_t* bias = nullptr;      // with multipliers and rests in the same places
+  const std::byte* padding = nullptr;      // 16 times what stands around the image
+  const std::int32_t* w_offset = nullptr;  // of kernels with one, in the places of bias
   const std::uint8_t* other = nullptr;
   std::byte* y = nullptr;
   WindowArgs window;
@@ -68,11 +74,14 @@ inline constexpr int kMostAxes = 6;
 struct StridedArgs {
   const std::byte* x = nullptr;
   const std::byte* other = nullptr;
+  const std::byte* third = nullptr;
   std::byte* y = nullptr;
   std::int64_t elements = 0;
+  std::int64_t x_first = 0;  // element of x that the first one of y is
   std::int64_t size[kMostAxes] = {};
   std::int64_t x_stride[kMostAxes] = {};
   std::int64_t other_stride[kMostAxes] = {};
+  std::int64_t third_stride[kMostAxes] = {};
 };
 
 struct PairArgs {
@@ -89,6 +98,74 @@ struct BytesArgs {
   std::int64_t elements = 0;
 };
 
+// Element `index` of an axis of y is index - begin of x, or what the mode says where there is none.
+struct PadArgs {
+  const std::byte* x = nullptr;
+  const std::byte* value = nullptr;  // null: 0
+  std::byte* y = nullptr;
+  std::int64_t elements = 0;
+  std::int64_t size[kMostAxes] = {};  // of y; axes end at the last one of these
+  std::int64_t begin[kMostAxes] = {};
+  std::int64_t x_size[kMostAxes] = {};
+  std::int64_t x_stride[kMostAxes] = {};
+  PadMode mode = PadMode::constant;
+};
+
+inline constexpr int kMostParts = 16;
+
+// A row of y is a row of each part after the other. Sizes are in units of as many bytes as divide all of them.
+struct ConcatArgs {
+  const std::byte* part[kMostParts] = {};
+  std::byte* y = nullptr;
+  std::int64_t elements = 0;          // of y
+  std::int64_t end[kMostParts] = {};  // where each ends in a row
+  std::int64_t parts = 1;
+};
+
+// y[outer][i] = x[outer][indices[i]], rows of `row` units; an index outside of the axis is clamped.
+struct GatherArgs {
+  const std::byte* x = nullptr;
+  const std::byte* indices = nullptr;
+  std::byte* y = nullptr;
+  std::int64_t elements = 0;  // units of y
+  std::int64_t count = 1, row = 1, axis = 1;
+  std::int32_t has_64_bits = 0;  // indices
+};
+
+// The types that cast converts.
+enum class CastType : std::uint8_t { boolean, u8, s8, s32, s64, f32 };
+
+struct CastArgs {
+  const std::byte* x = nullptr;
+  std::byte* y = nullptr;
+  std::int64_t elements = 0;
+  CastType from = CastType::f32, to = CastType::f32;
+};
+
+struct UnaryArgs {
+  const float* x = nullptr;
+  float* y = nullptr;
+  std::int64_t elements = 0;
+  UnaryNumbers numbers;
+  UnaryKind kind = UnaryKind::identity;
+};
+
+// y f32, or bytes that are 1 where a comparison holds.
+struct BinaryArgs {
+  StridedArgs at;
+  BinaryKind kind = BinaryKind::add;
+};
+
+// Bytes to f32, with one scale or one for each of `channels`, whose elements are `inner` apart.
+struct DequantizeArgs {
+  const std::byte* x = nullptr;
+  const float* scale = nullptr;
+  const std::byte* zero_point = nullptr;  // null: 0
+  float* y = nullptr;
+  std::int64_t elements = 0, channels = 1, inner = 1;
+  std::int32_t is_signed = 0;
+};
+
 // f32 to bytes with one scale.
 struct QuantizeArgs {
   const float* x = nullptr;
@@ -99,6 +176,87 @@ struct QuantizeArgs {
   std::int32_t lowest = 0, highest = 255;
   std::int32_t is_signed = 0;
   std::int32_t multiplies = 0;  // by the reciprocal of the scale
+};
+
+// What fused_conv adds, and where.
+enum class FloatAddition : std::uint8_t { none, before_activation, after_activation };
+
+// y[pixel][channel] = the end of a chain of fused multiply-adds over k, in f32, x being 0 outside of the image.
+struct FloatConvArgs {
+  const float* x = nullptr;
+  const float* w = nullptr;     // [k][group][padded_out]
+  const float* bias = nullptr;  // [group][padded_out]
+  const float* residual = nullptr;
+  float* y = nullptr;
+  WindowArgs window;
+  std::int64_t pixels = 0;                   // of all images of y
+  std::int32_t group_in = 1, group_out = 1;  // channels of a group
+  std::int32_t groups = 1, padded_out = 1, k = 1;
+  UnaryNumbers numbers;
+  UnaryKind activation = UnaryKind::identity;
+  FloatAddition addition = FloatAddition::none;
+};
+
+// Lines of n f32 that are `inner` apart, of x as [outer, n, inner]; of reduce y has one element for each.
+struct LineArgs {
+  const float* x = nullptr;
+  const float* scale = nullptr;  // layer_norm: n each
+  const float* bias = nullptr;   // null: none
+  float* y = nullptr;
+  std::int64_t lines = 0, n = 0, inner = 1;
+  double epsilon = 0.0;
+  ReduceKind kind = ReduceKind::sum;
+};
+
+// Lines of n stored values side by side.
+struct NormArgs {
+  const std::byte* x = nullptr;
+  std::byte* y = nullptr;
+  std::int64_t lines = 0;
+  NormLine line;
+  NormResult result;  // without mean and inverse
+  float epsilon = 0.0f;
+  std::int32_t is_centred = 1;
+};
+
+// ByteSoftmaxLines of kernels/lines/functions.h; inverse: of the scale of y.
+struct ByteSoftmaxArgs {
+  const std::uint8_t* x = nullptr;
+  const float* exponentials = nullptr;
+  std::uint8_t* y = nullptr;
+  std::int64_t lines = 0, n = 0;
+  RowRound round;
+  float y_scale = 1.0f, inverse = 1.0f;
+  std::int32_t is_signed = 0, is_onnx = 1;
+};
+
+// q, k or v: rows of `columns`, of which heads read those from `first` on.
+struct HeadOperand {
+  const std::byte* x = nullptr;
+  std::int64_t columns = 0, first = 0;
+  std::int32_t zero_point = 0, is_signed = 0;
+};
+
+// Added to scores, or 0 where a key is hidden; where both are null there is none. Axes of a batch end at the last one.
+struct MaskArgs {
+  const float* added = nullptr;
+  const std::uint8_t* shown = nullptr;
+  std::int64_t size[kMostAxes] = {}, stride[kMostAxes] = {};
+  std::int64_t head_stride = 0, query_stride = 0, key_stride = 0;
+};
+
+struct AttentionArgs {
+  HeadOperand operand[3];               // q, k, v
+  const std::uint8_t* table = nullptr;  // of bytes: weights
+  std::byte* y = nullptr;
+  MaskArgs mask;
+  std::int64_t queries = 0, keys = 0, heads = 1, kv_heads = 1, head_size = 1, value_size = 1;
+  std::int64_t rows = 1;  // queries of a block
+  float scale = 1.0f;     // of a product
+  float steps = 1.0f;     // of bytes: weight_index
+  float factor = 1.0f, offset = 0.0f;
+  RowRound round;
+  std::int32_t is_real = 1, is_causal = 0;
 };
 
 }  // namespace octavo::cuda

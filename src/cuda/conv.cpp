@@ -10,7 +10,7 @@
 namespace octavo::cuda {
 namespace {
 
-enum Packed : std::size_t { kWeights = 0, kPadding = 1, kChannels = 2 };  // kChannels: ChannelConstants
+enum Packed : std::size_t { kWeights = 0, kPadding = 1, kChannels = 2, kOffsets = 6 };  // kChannels: four of them
 
 // A ConvTile of cuda/device/conv.h.
 struct Tile {
@@ -50,6 +50,9 @@ std::array<std::int64_t, 3> grid_of(const Sizes& s, const Tile& tile) {
 // Bytes of x that are neighbours in memory, and aligned.
 int copied_at_once(std::int64_t group_in) { return group_in % 16 == 0 ? 16 : group_in % 4 == 0 ? 4 : 1; }
 
+// Others have no registers left for sums of rows.
+bool takes_offset(const Tile& tile) { return tile.rows <= 64; }
+
 template <const Tile& tile>
 std::string refuse(const CallView& call) {
   if (std::string reason = refuse_conv(call); !reason.empty()) return reason;
@@ -57,7 +60,7 @@ std::string refuse(const CallView& call) {
   const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
   if (attrs.groups > 1 && attrs.groups == (*call.input(kConvX).shape)[3])
     return "needs more than one input channel per group";
-  if (call.input(kConvOffset).exists()) return "needs weights without an offset";
+  if (call.input(kConvOffset).exists() && !takes_offset(tile)) return "needs weights without an offset";
   const Sizes s = sizes_of(call, tile);
   constexpr std::int64_t kMostBytes = std::int64_t{1} << 31;
   if (s.k > kMostBytes / s.padded_out / s.groups) return "needs less than 2 GiB of weights";
@@ -80,6 +83,22 @@ Tensor pack_weights(const Tensor& w, const Sizes& s) {
   return packed;
 }
 
+// Behind the others, in the places of biases. A row of x is as long as one of the weights: what stands behind its end
+// are bytes of the padding, which biases make up for.
+void add_offsets(const Tensor& w_offset, const Sizes& s, const QuantizedConvAttrs& attrs, std::vector<Tensor>& packed) {
+  Tensor offsets(DType::s32, packed[kChannels].shape());
+  std::ranges::fill(offsets.span<std::int32_t>(), 0);
+  for (std::int64_t oc = 0; oc < s.groups * s.group_out; ++oc) {
+    const std::int64_t at = oc / s.group_out * s.padded_out + oc % s.group_out;
+    const std::int32_t offset = w_offset.as<std::int32_t>()[oc];
+    const std::int64_t behind = (s.padded_k - s.k) * attrs.x_zero_point * offset;
+    std::int32_t& bias = packed[kChannels].as<std::int32_t>()[at];
+    bias = static_cast<std::int32_t>(static_cast<std::uint32_t>(bias) - static_cast<std::uint32_t>(behind));
+    offsets.as<std::int32_t>()[at] = offset;
+  }
+  packed.push_back(std::move(offsets));
+}
+
 template <const Tile& tile>
 std::vector<Tensor> pack(const OpCall& call) {
   const Sizes s = sizes_of(view_of(call), tile);
@@ -88,6 +107,7 @@ std::vector<Tensor> pack(const OpCall& call) {
   for (std::uint8_t& byte : padding.span<std::uint8_t>()) byte = static_cast<std::uint8_t>(attrs.x_zero_point);
   std::vector<Tensor> packed{pack_weights(*call.inputs[kConvW]->constant, s), std::move(padding)};
   add_channel_constants(call, {s.groups, s.group_out, s.padded_out}, packed);
+  if (view_of(call).input(kConvOffset).exists()) add_offsets(*call.inputs[kConvOffset]->constant, s, attrs, packed);
   return packed;
 }
 
@@ -100,6 +120,8 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
       !is_packed_as(spec, kPadding, DType::u8, kPaddingBytes) ||
       !epilogue.is_packed(kChannels, s.groups * s.padded_out))
     return not_as_packed(spec);
+  const bool has_offset = call.input(kConvOffset).exists();
+  if (has_offset && !is_packed_as(spec, kOffsets, DType::s32, s.groups * s.padded_out)) return not_as_packed(spec);
   LaunchMaker<ConvArgs> maker;
   ConvArgs& args = maker.arguments;
   args.window = window_args(attrs.window, *call.input(kConvX).shape, *call.output().shape);
@@ -109,9 +131,10 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
   maker.point(args.x, Operand::input, kConvX);
   maker.point(args.w, Operand::packed, kWeights);
   maker.point(args.padding, Operand::packed, kPadding);
+  maker.point_if(has_offset, args.w_offset, Operand::packed, kOffsets);
   epilogue.place(maker, kChannels);
   maker.launch.kernel = "conv_" + std::to_string(tile.rows) + "x" + std::to_string(tile.columns) + "_" +
-                        std::to_string(copied_at_once(s.group_in));
+                        std::to_string(copied_at_once(s.group_in)) + (has_offset ? "_offset" : "");
   maker.launch.grid = grid_of(s, tile);
   maker.launch.threads = kThreads;
   const std::int64_t stages = kStages * (tile.rows + tile.columns) * kStep;

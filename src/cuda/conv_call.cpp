@@ -22,7 +22,6 @@ std::string refuse_conv(const CallView& call) {
   const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
   const auto parts = EpilogueParts::of(attrs.epilogue, kConvOperands);
   if (!parts || parts->in_run != nullptr) return "needs an epilogue of a scale, a rounding, an addition and a table";
-  if (parts->add_integer != nullptr) return "needs an addition in f32";
   const OperandType other = parts->other < 0 ? OperandType{} : call.input(static_cast<std::size_t>(parts->other));
   if (other.exists() && *other.shape != *call.output().shape) return "needs an addition of the same shape";
   if (parts->to == DType::s16 || (other.exists() && other.dtype == DType::s16))

@@ -5,8 +5,9 @@
 
 const octavo::KernelLibrary* octavo_cuda_library() {
   using namespace octavo;
-  static const std::array families = {cuda_conv_codes(), cuda_depthwise_codes(), cuda_element_codes(),
-                                      cuda_pool_codes()};
+  static const std::array families = {cuda_attention_codes(),  cuda_line_codes(),    cuda_conv_codes(),
+                                      cuda_depthwise_codes(),  cuda_element_codes(), cuda_float_codes(),
+                                      cuda_float_conv_codes(), cuda_move_codes(),    cuda_pool_codes()};
   static const KernelLibrary library{families};
   return &library;
 }

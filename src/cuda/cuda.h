@@ -11,6 +11,9 @@
 
 namespace octavo {
 
+// attention, quantized_attention
+std::span<const KernelCode> cuda_attention_codes();
+std::span<const KernelChoice> cuda_attention_choices();
 // quantized_conv
 std::span<const KernelCode> cuda_conv_codes();
 std::span<const KernelChoice> cuda_conv_choices();
@@ -20,7 +23,19 @@ std::span<const KernelChoice> cuda_depthwise_choices();
 // max_pool, quantized_pool
 std::span<const KernelCode> cuda_pool_codes();
 std::span<const KernelChoice> cuda_pool_choices();
-// quantized_elementwise, table, reshape, quantize, transpose
+// fused_conv
+std::span<const KernelCode> cuda_float_conv_codes();
+std::span<const KernelChoice> cuda_float_conv_choices();
+// binary and unary of f32, cast
+std::span<const KernelCode> cuda_float_codes();
+std::span<const KernelChoice> cuda_float_choices();
+// softmax, layer_norm and reduce of f32, quantized_softmax, quantized_layer_norm
+std::span<const KernelCode> cuda_line_codes();
+std::span<const KernelChoice> cuda_line_choices();
+// bitcast, concat, expand, gather, pad, reshape, slice, transpose, where
+std::span<const KernelCode> cuda_move_codes();
+std::span<const KernelChoice> cuda_move_choices();
+// quantized_elementwise, table, quantize, dequantize
 std::span<const KernelCode> cuda_element_codes();
 std::span<const KernelChoice> cuda_element_choices();
 

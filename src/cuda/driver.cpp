@@ -8,8 +8,9 @@
 namespace octavo::cuda {
 namespace {
 
-// The first whose graphs are made runnable by the function that is called here; of releases 12 on.
-constexpr int kOldest = 12000;
+// What nvcc 13 compiles, as scripts/packages-cuda.txt has it, is for drivers of CUDA 13 and later.
+constexpr int kOldest = 13000;
+constexpr const char* kOldestRelease = " or later (driver release 580), for which its kernels are compiled";
 
 Error missing(std::string found, std::string expected) {
   return {.kind = ErrorKind::resource,
@@ -91,14 +92,14 @@ Status Driver::load(const std::string& name) {
   if (library_ == nullptr) return missing("no driver: " + std::string(dlerror()), "NVIDIA's driver");
   const std::string lacking = find_all(library_, functions_);
   if (!lacking.empty())
-    return missing("a driver without " + lacking, "one of CUDA " + version_text(kOldest) + " or later");
+    return missing("a driver without " + lacking, "one of CUDA " + version_text(kOldest) + kOldestRelease);
   return ok_status();
 }
 
 Status Driver::start() {
   if (const int code = functions_.driver_version(&version_); code != 0) return check(code, "asking for its version");
   if (version_ < kOldest)
-    return missing("a driver of CUDA " + version_text(version_), version_text(kOldest) + " or later");
+    return missing("a driver of CUDA " + version_text(version_), version_text(kOldest) + kOldestRelease);
   if (const int code = functions_.init(0); code != 0) return check(code, "starting the driver");
   if (const int code = functions_.device_count(&devices_); code != 0) return check(code, "counting devices");
   if (devices_ == 0) return missing("a driver without a device", "a device");

@@ -1,21 +1,16 @@
-// Operators of single elements: quantized_elementwise, table, reshape, quantize, transpose. Part of cuda/.
-#include "cuda/cost.h"
+// Operators of single stored values: quantized_elementwise, table, quantize, dequantize. Part of cuda/.
 #include "cuda/cuda.h"
-#include "cuda/launch.h"
+#include "cuda/element_kernel.h"
 #include "cuda/strided.h"
 #include "kernels/epilogue/step.h"
+#include "ops/dequantize/dequantize.h"
 #include "ops/quantize/quantize.h"
 #include "ops/quantized_elementwise/quantized_elementwise.h"
-#include "ops/transpose/transpose.h"
 
 namespace octavo::cuda {
 namespace {
 
 constexpr std::int64_t kLanes = 4;
-
-std::string refuse_size(const CallView& call) { return elements_refusal(call.output().elements()); }
-
-double cost(const OpCall& call, const Machine& machine) { return memory_ns(view_of(call), machine); }
 
 // ---- pairs ----
 
@@ -62,16 +57,7 @@ Result<std::unique_ptr<Step>> make_pair(const CallView& call, const StepSpec& sp
   return maker.make(spec);
 }
 
-// ---- bytes ----
-
-std::unique_ptr<Step> make_bytes(LaunchMaker<BytesArgs>& maker, std::string kernel, const StepSpec& spec) {
-  BytesArgs& args = maker.arguments;
-  maker.point(args.x, Operand::input, 0);
-  maker.point(args.y, Operand::output, 0);
-  maker.launch.kernel = std::move(kernel);
-  maker.for_threads((args.elements + kLanes - 1) / kLanes);
-  return maker.make(spec);
-}
+// ---- table ----
 
 std::string refuse_table(const CallView& call) {
   const std::size_t entry = size_of(call.output().dtype);
@@ -80,22 +66,17 @@ std::string refuse_table(const CallView& call) {
 
 Result<std::unique_ptr<Step>> make_table(const CallView& call, const StepSpec& spec) {
   LaunchMaker<BytesArgs> maker;
-  maker.arguments.elements = call.output().elements();
-  maker.point(maker.arguments.table, Operand::input, 1);
-  return make_bytes(maker, size_of(call.output().dtype) == 1 ? "table_1" : "table_4", spec);
+  BytesArgs& args = maker.arguments;
+  args.elements = call.output().elements();
+  maker.point(args.x, Operand::input, 0);
+  maker.point(args.table, Operand::input, 1);
+  maker.point(args.y, Operand::output, 0);
+  maker.launch.kernel = size_of(call.output().dtype) == 1 ? "table_1" : "table_4";
+  maker.for_threads((args.elements + kLanes - 1) / kLanes);
+  return maker.make(spec);
 }
 
-std::string refuse_copy(const CallView& call) {
-  return elements_refusal(static_cast<std::int64_t>(call.output().bytes()));
-}
-
-Result<std::unique_ptr<Step>> make_copy(const CallView& call, const StepSpec& spec) {
-  LaunchMaker<BytesArgs> maker;
-  maker.arguments.elements = static_cast<std::int64_t>(call.output().bytes());
-  return make_bytes(maker, "copy_bytes", spec);
-}
-
-// ---- quantize ----
+// ---- quantize, dequantize ----
 
 std::string refuse_quantize(const CallView& call) {
   const auto& attrs = call.attrs->as<QuantizeAttrs>();
@@ -126,48 +107,37 @@ Result<std::unique_ptr<Step>> make_quantize(const CallView& call, const StepSpec
   return maker.make(spec);
 }
 
-// ---- transpose ----
-
-std::optional<StridedArgs> transposed_places(const CallView& call) {
-  const auto& perm = call.attrs->as<TransposeAttrs>().perm;
-  const std::vector<std::int64_t> strides = call.input(0).shape->strides();
-  std::vector<StridedAxis> axes;
-  for (std::size_t i = 0; i < perm.size(); ++i)
-    axes.push_back({(*call.output().shape)[static_cast<int>(i)], strides[static_cast<std::size_t>(perm[i])]});
-  return strided_args(axes);
-}
-
-std::string refuse_transpose(const CallView& call) {
-  const std::size_t bytes = size_of(call.input(0).dtype);
-  if (bytes != 1 && bytes != 4) return "needs elements of 1 or 4 bytes";
-  if (!transposed_places(call)) return "needs at most six axes that cannot be merged";
+std::string refuse_dequantize(const CallView& call) {
+  const auto& attrs = call.attrs->as<DequantizeAttrs>();
+  if (!is_8bit(call.input(0).dtype) || call.output().dtype != DType::f32) return "needs 8 bits and a result in f32";
+  if (call.input(1).dtype != DType::f32 || attrs.block != 0) return "needs scales in f32, not of blocks";
   return refuse_size(call);
 }
 
-Result<std::unique_ptr<Step>> make_transpose(const CallView& call, const StepSpec& spec) {
-  LaunchMaker<StridedArgs> maker;
-  maker.arguments = *transposed_places(call);
-  maker.point(maker.arguments.x, Operand::input, 0);
-  maker.point(maker.arguments.y, Operand::output, 0);
-  maker.launch.kernel = size_of(call.input(0).dtype) == 1 ? "transpose_1" : "transpose_4";
-  maker.for_threads(maker.arguments.elements);
+Result<std::unique_ptr<Step>> make_dequantize(const CallView& call, const StepSpec& spec) {
+  const Shape& x = *call.input(0).shape;
+  LaunchMaker<DequantizeArgs> maker;
+  DequantizeArgs& args = maker.arguments;
+  args.elements = x.elements();
+  if (const std::int64_t axis = call.attrs->as<DequantizeAttrs>().axis; axis >= 0 && call.input(1).elements() != 1) {
+    args.channels = x[static_cast<int>(axis)];
+    args.inner = x.elements(static_cast<int>(axis) + 1, x.rank());
+  }
+  args.is_signed = call.input(0).dtype == DType::s8 ? 1 : 0;
+  maker.point(args.x, Operand::input, 0);
+  maker.point(args.scale, Operand::input, 1);
+  maker.point_if(call.input(2).exists(), args.zero_point, Operand::input, 2);
+  maker.point(args.y, Operand::output, 0);
+  maker.launch.kernel = "dequantize_f32";
+  maker.for_threads(args.elements);
   return maker.make(spec);
 }
 
-template <Refuse refuse, auto make>
-constexpr KernelChoice kernel(std::string_view name, std::string_view op) {
-  return {.code = {.name = name, .op = op, .needs = Isa::cuda, .prepare = prepare_by<refuse, make>},
-          .refusal = refusal_by<refuse>,
-          .cost = cost,
-          .knows_speeds = true};
-}
-
 constexpr KernelChoice kChoices[] = {
-    kernel<refuse_pair, make_pair>("pairs_q8_cuda", "quantized_elementwise"),
-    kernel<refuse_table, make_table>("table_cuda", "table"),
-    kernel<refuse_copy, make_copy>("reshape_copy_cuda", "reshape"),
-    kernel<refuse_quantize, make_quantize>("quantize_f32_cuda", "quantize"),
-    kernel<refuse_transpose, make_transpose>("transpose_cuda", "transpose"),
+    element_kernel<refuse_dequantize, make_dequantize>("dequantize_f32_cuda", "dequantize"),
+    element_kernel<refuse_pair, make_pair>("pairs_q8_cuda", "quantized_elementwise"),
+    element_kernel<refuse_quantize, make_quantize>("quantize_f32_cuda", "quantize"),
+    element_kernel<refuse_table, make_table>("table_cuda", "table"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

@@ -17,7 +17,7 @@ std::string refuse_window(const CallView& call, const Window& window) {
 
 std::string refuse_max(const CallView& call) {
   const auto& attrs = call.attrs->as<MaxPoolAttrs>();
-  if (call.input(0).dtype != DType::u8) return "needs u8";
+  if (call.input(0).dtype != DType::u8 && call.input(0).dtype != DType::f32) return "needs u8 or f32";
   if (attrs.layout != Layout::channels_last) return "needs channels_last";
   return refuse_window(call, attrs.window);
 }
@@ -29,7 +29,7 @@ Result<std::unique_ptr<Step>> make_max(const CallView& call, const StepSpec& spe
   args.threads = call.output().elements();
   maker.point(args.x, Operand::input, 0);
   maker.point(args.y, Operand::output, 0);
-  maker.launch.kernel = "max_pool_u8";
+  maker.launch.kernel = call.input(0).dtype == DType::u8 ? "max_pool_u8" : "max_pool_f32";
   maker.for_threads(args.threads);
   return maker.make(spec);
 }

@@ -2,13 +2,13 @@
 #include "cuda/strided.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace octavo::cuda {
 namespace {
 
 bool continues(const StridedAxis& outer, const StridedAxis& inner) {
-  return outer.x == inner.x * inner.size && outer.other == inner.other * inner.size;
+  return outer.x == inner.x * inner.size && outer.other == inner.other * inner.size &&
+         outer.third == inner.third * inner.size;
 }
 
 // Along the axis that is `from_end` before the last one.
@@ -26,7 +26,7 @@ std::optional<StridedArgs> strided_args(std::span<const StridedAxis> axes) {
     args.elements *= axis.size;
     if (axis.size == 1) continue;
     if (!merged.empty() && continues(merged.back(), axis))
-      merged.back() = {merged.back().size * axis.size, axis.x, axis.other};
+      merged.back() = {merged.back().size * axis.size, axis.x, axis.other, axis.third};
     else merged.push_back(axis);
   }
   if (merged.size() > kMostAxes) return std::nullopt;
@@ -34,16 +34,17 @@ std::optional<StridedArgs> strided_args(std::span<const StridedAxis> axes) {
   std::size_t at = kMostAxes - merged.size();
   for (const StridedAxis& axis : merged) {
     args.size[at] = axis.size, args.x_stride[at] = axis.x, args.other_stride[at] = axis.other;
+    args.third_stride[at] = axis.third;
     ++at;
   }
   return args;
 }
 
-std::vector<StridedAxis> broadcast_axes(const Shape& result, const Shape& x, const Shape& other) {
+std::vector<StridedAxis> broadcast_axes(const Shape& result, const Shape& x, const Shape& other, const Shape& third) {
   std::vector<StridedAxis> axes;
   for (int i = 0; i < result.rank(); ++i) {
     const int from_end = result.rank() - 1 - i;
-    axes.push_back({result[i], stride_of(x, from_end), stride_of(other, from_end)});
+    axes.push_back({result[i], stride_of(x, from_end), stride_of(other, from_end), stride_of(third, from_end)});
   }
   return axes;
 }

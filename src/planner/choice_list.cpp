@@ -45,9 +45,14 @@ std::vector<const KernelChoice*> join_families() {
   add(conv_choices());
   add(copy_choices());
   add(counted_choices());
+  add(cuda_attention_choices());
   add(cuda_conv_choices());
   add(cuda_depthwise_choices());
   add(cuda_element_choices());
+  add(cuda_float_choices());
+  add(cuda_float_conv_choices());
+  add(cuda_line_choices());
+  add(cuda_move_choices());
   add(cuda_pool_choices());
   add(depthwise_choices());
   add(depthwise_vnni_choices());

@@ -156,7 +156,8 @@ void expect_said(const std::string& text, const std::string& words) {
 }
 
 TEST(CudaDevice, SaysWhatIsMissing) {
-  expect_said(refusal_with([](FakeCuda& driver) { driver.version = 11080; }), "a driver of CUDA 11.8, expected 12.0");
+  expect_said(refusal_with([](FakeCuda& driver) { driver.version = 12080; }),
+              "a driver of CUDA 12.8, expected 13.0 or later (driver release 580)");
   expect_said(refusal_with([](FakeCuda& driver) { driver.devices = 0; }), "a driver without a device");
   expect_said(refusal_with([](FakeCuda& driver) { driver.major = 7; }), "compute capability 7.0, expected 8.0");
   expect_said(refusal_with([](FakeCuda& driver) { driver.free_bytes = 100; }), "expected at most the 100 bytes");

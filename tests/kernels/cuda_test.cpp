@@ -22,6 +22,9 @@ namespace {
 
 std::vector<KernelChoice> tiles() { return {cuda_conv_choices().begin(), cuda_conv_choices().end()}; }
 
+// The last two, which take weights with offsets.
+std::vector<KernelChoice> small_tiles() { return {cuda_conv_choices().end() - 2, cuda_conv_choices().end()}; }
+
 // How many blocks of a kernel a test ran.
 class Blocks {
  public:
@@ -110,7 +113,7 @@ TEST(Cuda, ConvolutionsOfEveryWindow) {
 
 TEST(Cuda, ConvolutionsOfEveryEpilogue) {
   for (const Addition residual :
-       {Addition::none, Addition::before_rounding, Addition::real_first, Addition::real_second}) {
+       {Addition::none, Addition::before_rounding, Addition::real_first, Addition::real_second, Addition::integer}) {
     for (const bool has_table : {false, true}) {
       for (const std::int64_t out_channels : {64, 67}) {
         check({.height = 6,
@@ -126,6 +129,32 @@ TEST(Cuda, ConvolutionsOfEveryEpilogue) {
   }
   for (const DType to : {DType::s32, DType::f32})
     check({.width = 70, .channels = 16, .out_channels = 70, .to = to}, 6, tiles());
+}
+
+// What stands behind the end of a row of x is not counted where K is no multiple of a step, padding is.
+TEST(Cuda, ConvolutionsOfWeightsWithOffsets) {
+  const Blocks small("conv_32x32_4_offset"), large("conv_64x64_16_offset");
+  for (const std::int64_t channels : {16, 20, 3}) {
+    for (const std::int64_t groups : {1, 2}) {
+      if (channels % groups != 0) continue;
+      check({.batch = 2,
+             .height = 7,
+             .width = 8,
+             .channels = channels,
+             .out_channels = 70,
+             .kernel_h = 3,
+             .kernel_w = 3,
+             .top = 1,
+             .left = 1,
+             .bottom = 1,
+             .right = 1,
+             .groups = groups,
+             .has_offset = true},
+            12, small_tiles());
+    }
+  }
+  EXPECT_GT(small.run(), 0);
+  EXPECT_GT(large.run(), 0);
 }
 
 // As behind the images of VGG16.
@@ -199,9 +228,10 @@ TEST(Cuda, MaxPools) {
   std::mt19937 random(9);
   for (const std::int64_t stride : {1, 2}) {
     const MaxPoolAttrs attrs{.window = {{3, 2}, {stride, 2}, {1, 2}, {1, 1}, {1, 0}}, .layout = Layout::channels_last};
-    const auto ran =
-        testing::check_kernels(window_case(kMaxPool, attrs, testing::random_tensor(random, DType::u8, {2, 9, 10, 5})));
-    EXPECT_TRUE(ran.contains("max_pool_cuda"));
+    for (const DType type : {DType::u8, DType::f32}) {
+      const Tensor x = testing::random_tensor(random, type, {2, 9, 10, 5});
+      EXPECT_TRUE(testing::check_kernels(window_case(kMaxPool, attrs, x)).contains("max_pool_cuda"));
+    }
   }
 }
 

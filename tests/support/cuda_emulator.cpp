@@ -7,9 +7,15 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "cuda/device/attention.h"
+#include "cuda/device/byte_softmax.h"
 #include "cuda/device/conv.h"
 #include "cuda/device/depthwise.h"
 #include "cuda/device/elements.h"
+#include "cuda/device/float_conv.h"
+#include "cuda/device/floats.h"
+#include "cuda/device/lines.h"
+#include "cuda/device/moves.h"
 #include "cuda/device/pool.h"
 #include "cuda/launch.h"
 #include "support/cuda_block.h"
@@ -31,14 +37,25 @@ constexpr Emulated emulated(std::string_view name) {
   return {name, run, sizeof(Arguments)};
 }
 
-template <int rows, int columns, int copy>
+template <int rows, int columns, int copy, bool has_offset = false>
 constexpr Emulated tile(std::string_view name) {
-  return emulated<ConvArgs, conv<ConvTile<rows, columns, copy>>>(name);
+  return emulated<ConvArgs, conv<ConvTile<rows, columns, copy, has_offset>>>(name);
 }
 
 // Sorted.
 constexpr Emulated kKernels[] = {
+    emulated<AttentionArgs, attention<RealHeads>>("attention_f32"),
+    emulated<AttentionArgs, attention<StoredHeads>>("attention_q8"),
     emulated<PoolArgs, sum_pool<true>>("average_pool"),
+    emulated<BinaryArgs, binary>("binary_f32"),
+    emulated<ByteSoftmaxArgs, byte_softmax>("byte_softmax"),
+    emulated<CastArgs, cast>("cast"),
+    emulated<StridedArgs, choose<std::uint8_t>>("choose_1"),
+    emulated<StridedArgs, choose<std::uint32_t>>("choose_4"),
+    emulated<StridedArgs, choose<std::uint64_t>>("choose_8"),
+    emulated<BinaryArgs, compare>("compare_f32"),
+    emulated<ConcatArgs, concat<std::uint8_t>>("concat_1"),
+    emulated<ConcatArgs, concat<std::uint32_t>>("concat_4"),
     tile<128, 128, 1>("conv_128x128_1"),
     tile<128, 128, 16>("conv_128x128_16"),
     tile<128, 128, 4>("conv_128x128_4"),
@@ -47,23 +64,45 @@ constexpr Emulated kKernels[] = {
     tile<128, 64, 4>("conv_128x64_4"),
     tile<32, 32, 1>("conv_32x32_1"),
     tile<32, 32, 16>("conv_32x32_16"),
+    tile<32, 32, 16, true>("conv_32x32_16_offset"),
+    tile<32, 32, 1, true>("conv_32x32_1_offset"),
     tile<32, 32, 4>("conv_32x32_4"),
+    tile<32, 32, 4, true>("conv_32x32_4_offset"),
     tile<64, 64, 1>("conv_64x64_1"),
     tile<64, 64, 16>("conv_64x64_16"),
+    tile<64, 64, 16, true>("conv_64x64_16_offset"),
+    tile<64, 64, 1, true>("conv_64x64_1_offset"),
     tile<64, 64, 4>("conv_64x64_4"),
+    tile<64, 64, 4, true>("conv_64x64_4_offset"),
     emulated<BytesArgs, copy>("copy_bytes"),
     emulated<DepthwiseArgs, depthwise<1>>("depthwise_1"),
     emulated<DepthwiseArgs, depthwise<4>>("depthwise_4"),
+    emulated<DequantizeArgs, dequantize>("dequantize_f32"),
+    emulated<FloatConvArgs, float_conv>("float_conv_64x64"),
+    emulated<FloatConvArgs, float_conv_direct>("float_conv_direct"),
+    emulated<GatherArgs, gather<std::uint8_t>>("gather_1"),
+    emulated<GatherArgs, gather<std::uint32_t>>("gather_4"),
+    emulated<LineArgs, layer_norm>("layer_norm_f32"),
+    emulated<LineArgs, softmax<true>>("log_softmax_f32"),
+    emulated<PoolArgs, max_pool<float>>("max_pool_f32"),
     emulated<PoolArgs, max_pool<std::uint8_t>>("max_pool_u8"),
     emulated<PoolArgs, mean_pool>("mean_pool"),
+    emulated<StridedArgs, move<std::uint8_t>>("move_1"),
+    emulated<StridedArgs, move<std::uint32_t>>("move_4"),
+    emulated<StridedArgs, move<std::uint64_t>>("move_8"),
+    emulated<NormArgs, norm_stored>("norm_stored"),
+    emulated<PadArgs, pad<std::uint8_t>>("pad_1"),
+    emulated<PadArgs, pad<std::uint32_t>>("pad_4"),
+    emulated<PadArgs, pad<std::uint64_t>>("pad_8"),
     emulated<PairArgs, pairs_of<1>>("pairs_1"),
     emulated<PairArgs, pairs_of<4>>("pairs_4"),
     emulated<QuantizeArgs, quantize>("quantize_f32"),
+    emulated<LineArgs, reduce>("reduce_f32"),
+    emulated<LineArgs, softmax<false>>("softmax_f32"),
     emulated<PoolArgs, sum_pool<false>>("sum_pool"),
     emulated<BytesArgs, table<std::uint8_t>>("table_1"),
     emulated<BytesArgs, table<std::uint32_t>>("table_4"),
-    emulated<StridedArgs, transpose<std::uint8_t>>("transpose_1"),
-    emulated<StridedArgs, transpose<std::uint32_t>>("transpose_4"),
+    emulated<UnaryArgs, unary>("unary_f32"),
 };
 std::array<std::atomic<std::int64_t>, std::size(kKernels)> blocks_run{};
 

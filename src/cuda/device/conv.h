@@ -6,6 +6,8 @@
 //   stage   [kRows][64] of x, then [kColumns][64] of w; the four chunks of 16 bytes of a row are permuted by its
 //   number, so
 //           that neither 8 rows read by ldmatrix nor 8 chunks written meet in a bank
+// Where weights have an offset, each row of x is multiplied by ones, too: that sum times the offset of a channel is
+// added when sums are laid out.
 // The sums go through shared memory once more, so that a thread finishes four neighbouring channels, and the threads of
 // a warp write neighbours.
 #ifndef OCTAVO_CUDA_DEVICE_CONV_H_
@@ -22,8 +24,9 @@ inline constexpr int kChunkBytes = 16;  // what a thread copies at once
 inline constexpr int kChunks = kStepBytes / kChunkBytes;
 
 // kCopy: bytes of x that are neighbours in memory and aligned: 16, 8, 4, or 1.
-template <int kRows_, int kColumns_, int kCopy_>
+template <int kRows_, int kColumns_, int kCopy_, bool kHasOffset_ = false>
 struct ConvTile {
+  static constexpr bool kHasOffset = kHasOffset_;
   static constexpr int kRows = kRows_, kColumns = kColumns_, kCopy = kCopy_;
   static constexpr int kWarpRows = kRows / 2, kWarpColumns = kColumns / 2;
   static constexpr int kThreads = 4 * kWarp;
@@ -63,6 +66,7 @@ struct ConvKernel {
   };
   struct Sums {
     std::int32_t at[Tile::kMmaM][Tile::kMmaN][4];
+    std::int32_t of_rows[Tile::kHasOffset ? Tile::kMmaM : 1][4];
   };
   struct Fragments {
     std::uint32_t a[Tile::kMmaM][4];
@@ -101,6 +105,7 @@ struct ConvKernel {
       loads[t].cursor.advance(p, t % kChunks * kChunkBytes);
       unrolled<Tile::kMmaM>([&](auto m) {
         unrolled<Tile::kMmaN>([&](auto n) { unrolled<4>([&](auto i) { sums[t].at[m][n][i] = 0; }); });
+        if constexpr (Tile::kHasOffset) unrolled<4>([&](auto i) { sums[t].of_rows[m][i] = 0; });
       });
     });
   }
@@ -191,6 +196,12 @@ struct ConvKernel {
         block.multiply([&](int t) { return MmaOperands{sums[t].at[m][n], own[t].a[m], own[t].b[n]}; });
       });
     });
+    if constexpr (Tile::kHasOffset) {
+      const std::uint32_t ones[2] = {0x01010101, 0x01010101};
+      unrolled<Tile::kMmaM>([&](auto m) {
+        block.multiply([&](int t) { return MmaOperands{sums[t].of_rows[m], own[t].a[m], ones}; });
+      });
+    }
   }
 
   OCTAVO_DEVICE void multiply_all() {
@@ -218,7 +229,12 @@ struct ConvKernel {
           unrolled<4>([&](auto i) {
             const int row = m * kMmaRows + lane / 4 + i / 2 * 8;
             const int column = warp_column(t) + n * kMmaColumns + lane % 4 * 2 + i % 2;
-            shared[row * Tile::kSumPitch + column] = sums[t].at[m][n][i];
+            std::int32_t sum = sums[t].at[m][n][i];
+            if constexpr (Tile::kHasOffset) {
+              const std::int64_t channel = block.z() * p.padded_out + block.y() * Tile::kColumns + column;
+              sum = Scalar::add_s32(sum, Scalar::mul_s32(sums[t].of_rows[m][i], p.w_offset[channel]));
+            }
+            shared[row * Tile::kSumPitch + column] = sum;
           });
         });
       });

@@ -1,31 +1,14 @@
-// Kernels of single elements: pairs of stored values, tables, copies, quantize, permuted axes. A thread has one
-// element, or some that are neighbours. Part of cuda/device/.
+// Kernels of single stored values: pairs of them, tables, quantize, dequantize. A thread has one element, or some that
+// are neighbours. Part of cuda/device/.
 #ifndef OCTAVO_CUDA_DEVICE_ELEMENTS_H_
 #define OCTAVO_CUDA_DEVICE_ELEMENTS_H_
 
 #include "cuda/arguments.h"
-#include "cuda/device/quad.h"
-#include "cuda/device/taps.h"
+#include "cuda/device/strided.h"
 #include "kernels/eltwise/pairs.h"
 #include "kernels/quantize/generic.h"
 
 namespace octavo::cuda {
-
-// Where the operands of an element of y lie.
-struct Places {
-  std::int64_t x = 0, other = 0;
-};
-OCTAVO_DEVICE Places places_of(const StridedArgs& p, std::int64_t element) {
-  Places places;
-  unrolled<kMostAxes>([&](auto i) {
-    constexpr int axis = kMostAxes - 1 - i;  // axes end at the last one
-    const std::int64_t index = element % p.size[axis];
-    element /= p.size[axis];
-    places.x += index * p.x_stride[axis];
-    places.other += index * p.other_stride[axis];
-  });
-  return places;
-}
 
 template <Formula kFormula>
 OCTAVO_DEVICE std::int32_t fixed_pair(const RowEpilogue& e, std::int32_t a, std::int32_t b) {
@@ -68,22 +51,6 @@ OCTAVO_DEVICE void pairs_of(Block& block, const PairArgs& p) {
 }
 
 template <class T, class Block>
-OCTAVO_DEVICE void transpose(Block& block, const StridedArgs& p) {
-  each_thread(block, p.elements, [&](std::int64_t thread) {
-    reinterpret_cast<T*>(p.y)[thread] = reinterpret_cast<const T*>(p.x)[places_of(p, thread).x];
-  });
-}
-
-// Threads of four elements each, the last perhaps of fewer.
-template <class Block, class F>
-OCTAVO_DEVICE void each_quad(Block& block, std::int64_t elements, const F& f) {
-  each_thread(block, (elements + kQuad - 1) / kQuad, [&](std::int64_t thread) {
-    const std::int64_t first = thread * kQuad, left = elements - first;
-    f(first, static_cast<int>(left < kQuad ? left : kQuad));
-  });
-}
-
-template <class T, class Block>
 OCTAVO_DEVICE void table(Block& block, const BytesArgs& p) {
   each_quad(block, p.elements, [&](std::int64_t first, int count) {
     Quad<std::uint8_t> x;
@@ -91,15 +58,6 @@ OCTAVO_DEVICE void table(Block& block, const BytesArgs& p) {
     load_quad<Block>(reinterpret_cast<const std::uint8_t*>(p.x) + first, count, count == kQuad, x);
     unrolled<kQuad>([&](auto i) { y[i] = reinterpret_cast<const T*>(p.table)[x[i]]; });
     store_quad<Block>(p.y, first, y, count, count == kQuad);
-  });
-}
-
-template <class Block>
-OCTAVO_DEVICE void copy(Block& block, const BytesArgs& p) {
-  each_quad(block, p.elements, [&](std::int64_t first, int count) {
-    Quad<std::uint8_t> x;
-    load_quad<Block>(reinterpret_cast<const std::uint8_t*>(p.x) + first, count, count == kQuad, x);
-    store_quad<Block>(p.y, first, x, count, count == kQuad);
   });
 }
 
@@ -118,6 +76,16 @@ OCTAVO_DEVICE void quantize(Block& block, const QuantizeArgs& p) {
         store_rounded<Scalar>(row, quotient<Scalar>(p.x[first + i], *p.scale, row.multiplies), zero_point, &y[i]);
     });
     store_quad<Block>(p.y, first, y, count, count == kQuad);
+  });
+}
+
+template <class Block>
+OCTAVO_DEVICE void dequantize(Block& block, const DequantizeArgs& p) {
+  each_thread(block, p.elements, [&](std::int64_t thread) {
+    const std::int64_t channel = p.channels == 1 ? 0 : thread / p.inner % p.channels;
+    const auto stored = [&](const std::byte* at) { return widened(static_cast<std::uint8_t>(*at), p.is_signed != 0); };
+    const std::int32_t zero_point = p.zero_point == nullptr ? 0 : stored(p.zero_point + channel);
+    p.y[thread] = Scalar::mul(Scalar::to_f32(Scalar::sub_s32(stored(p.x + thread), zero_point)), p.scale[channel]);
   });
 }
 

@@ -1,17 +1,23 @@
 // Every kernel by the name that launches have. Part of cuda/device/.
+#include "cuda/device/attention.h"
 #include "cuda/device/block.h"
+#include "cuda/device/byte_softmax.h"
 #include "cuda/device/conv.h"
 #include "cuda/device/depthwise.h"
 #include "cuda/device/elements.h"
+#include "cuda/device/float_conv.h"
+#include "cuda/device/floats.h"
+#include "cuda/device/lines.h"
+#include "cuda/device/moves.h"
 #include "cuda/device/pool.h"
 
 namespace octavo::cuda {
 namespace {
 
-template <int kRows, int kColumns, int kCopy>
+template <int kRows, int kColumns, int kCopy, bool kHasOffset = false>
 __device__ __forceinline__ void conv_tile(const ConvArgs& arguments) {
   Block block;
-  conv<ConvTile<kRows, kColumns, kCopy>>(block, arguments);
+  conv<ConvTile<kRows, kColumns, kCopy, kHasOffset>>(block, arguments);
 }
 
 }  // namespace
@@ -53,6 +59,24 @@ extern "C" __global__ void __launch_bounds__(128, 8) conv_32x32_4(const __grid_c
 extern "C" __global__ void __launch_bounds__(128, 8) conv_32x32_1(const __grid_constant__ ConvArgs a) {
   conv_tile<32, 32, 1>(a);
 }
+extern "C" __global__ void __launch_bounds__(128, 4) conv_64x64_16_offset(const __grid_constant__ ConvArgs a) {
+  conv_tile<64, 64, 16, true>(a);
+}
+extern "C" __global__ void __launch_bounds__(128, 4) conv_64x64_4_offset(const __grid_constant__ ConvArgs a) {
+  conv_tile<64, 64, 4, true>(a);
+}
+extern "C" __global__ void __launch_bounds__(128, 4) conv_64x64_1_offset(const __grid_constant__ ConvArgs a) {
+  conv_tile<64, 64, 1, true>(a);
+}
+extern "C" __global__ void __launch_bounds__(128, 8) conv_32x32_16_offset(const __grid_constant__ ConvArgs a) {
+  conv_tile<32, 32, 16, true>(a);
+}
+extern "C" __global__ void __launch_bounds__(128, 8) conv_32x32_4_offset(const __grid_constant__ ConvArgs a) {
+  conv_tile<32, 32, 4, true>(a);
+}
+extern "C" __global__ void __launch_bounds__(128, 8) conv_32x32_1_offset(const __grid_constant__ ConvArgs a) {
+  conv_tile<32, 32, 1, true>(a);
+}
 
 // 256 threads each.
 extern "C" __global__ void __launch_bounds__(256) depthwise_4(const __grid_constant__ DepthwiseArgs a) {
@@ -63,9 +87,21 @@ extern "C" __global__ void __launch_bounds__(256) depthwise_1(const __grid_const
   Block block;
   depthwise<1>(block, a);
 }
+extern "C" __global__ void __launch_bounds__(256) float_conv_64x64(const __grid_constant__ FloatConvArgs a) {
+  Block block;
+  float_conv(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) float_conv_direct(const __grid_constant__ FloatConvArgs a) {
+  Block block;
+  float_conv_direct(block, a);
+}
 extern "C" __global__ void __launch_bounds__(256) max_pool_u8(const __grid_constant__ PoolArgs a) {
   Block block;
   max_pool<std::uint8_t>(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) max_pool_f32(const __grid_constant__ PoolArgs a) {
+  Block block;
+  max_pool<float>(block, a);
 }
 extern "C" __global__ void __launch_bounds__(256) sum_pool(const __grid_constant__ PoolArgs a) {
   Block block;
@@ -87,14 +123,6 @@ extern "C" __global__ void __launch_bounds__(256) pairs_1(const __grid_constant_
   Block block;
   pairs_of<1>(block, a);
 }
-extern "C" __global__ void __launch_bounds__(256) transpose_1(const __grid_constant__ StridedArgs a) {
-  Block block;
-  transpose<std::uint8_t>(block, a);
-}
-extern "C" __global__ void __launch_bounds__(256) transpose_4(const __grid_constant__ StridedArgs a) {
-  Block block;
-  transpose<std::uint32_t>(block, a);
-}
 extern "C" __global__ void __launch_bounds__(256) table_1(const __grid_constant__ BytesArgs a) {
   Block block;
   table<std::uint8_t>(block, a);
@@ -110,6 +138,112 @@ extern "C" __global__ void __launch_bounds__(256) copy_bytes(const __grid_consta
 extern "C" __global__ void __launch_bounds__(256) quantize_f32(const __grid_constant__ QuantizeArgs a) {
   Block block;
   quantize(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) dequantize_f32(const __grid_constant__ DequantizeArgs a) {
+  Block block;
+  dequantize(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) move_1(const __grid_constant__ StridedArgs a) {
+  Block block;
+  move<std::uint8_t>(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) move_4(const __grid_constant__ StridedArgs a) {
+  Block block;
+  move<std::uint32_t>(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) move_8(const __grid_constant__ StridedArgs a) {
+  Block block;
+  move<std::uint64_t>(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) choose_1(const __grid_constant__ StridedArgs a) {
+  Block block;
+  choose<std::uint8_t>(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) choose_4(const __grid_constant__ StridedArgs a) {
+  Block block;
+  choose<std::uint32_t>(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) choose_8(const __grid_constant__ StridedArgs a) {
+  Block block;
+  choose<std::uint64_t>(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) pad_1(const __grid_constant__ PadArgs a) {
+  Block block;
+  pad<std::uint8_t>(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) pad_4(const __grid_constant__ PadArgs a) {
+  Block block;
+  pad<std::uint32_t>(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) pad_8(const __grid_constant__ PadArgs a) {
+  Block block;
+  pad<std::uint64_t>(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) concat_1(const __grid_constant__ ConcatArgs a) {
+  Block block;
+  concat<std::uint8_t>(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) concat_4(const __grid_constant__ ConcatArgs a) {
+  Block block;
+  concat<std::uint32_t>(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) gather_1(const __grid_constant__ GatherArgs a) {
+  Block block;
+  gather<std::uint8_t>(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) gather_4(const __grid_constant__ GatherArgs a) {
+  Block block;
+  gather<std::uint32_t>(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) unary_f32(const __grid_constant__ UnaryArgs a) {
+  Block block;
+  unary(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) binary_f32(const __grid_constant__ BinaryArgs a) {
+  Block block;
+  binary(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) compare_f32(const __grid_constant__ BinaryArgs a) {
+  Block block;
+  compare(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) cast(const __grid_constant__ CastArgs a) {
+  Block block;
+  cast(block, a);
+}
+
+// 128 threads each.
+extern "C" __global__ void __launch_bounds__(128) softmax_f32(const __grid_constant__ LineArgs a) {
+  Block block;
+  softmax<false>(block, a);
+}
+extern "C" __global__ void __launch_bounds__(128) log_softmax_f32(const __grid_constant__ LineArgs a) {
+  Block block;
+  softmax<true>(block, a);
+}
+extern "C" __global__ void __launch_bounds__(128) layer_norm_f32(const __grid_constant__ LineArgs a) {
+  Block block;
+  layer_norm(block, a);
+}
+extern "C" __global__ void __launch_bounds__(128) reduce_f32(const __grid_constant__ LineArgs a) {
+  Block block;
+  reduce(block, a);
+}
+extern "C" __global__ void __launch_bounds__(128) norm_stored(const __grid_constant__ NormArgs a) {
+  Block block;
+  norm_stored(block, a);
+}
+extern "C" __global__ void __launch_bounds__(128) byte_softmax(const __grid_constant__ ByteSoftmaxArgs a) {
+  Block block;
+  byte_softmax(block, a);
+}
+extern "C" __global__ void __launch_bounds__(128) attention_f32(const __grid_constant__ AttentionArgs a) {
+  Block block;
+  attention<RealHeads>(block, a);
+}
+extern "C" __global__ void __launch_bounds__(128) attention_q8(const __grid_constant__ AttentionArgs a) {
+  Block block;
+  attention<StoredHeads>(block, a);
 }
 
 }  // namespace octavo::cuda

@@ -3,7 +3,7 @@
 #define OCTAVO_CUDA_DEVICE_QUAD_H_
 
 #include "cuda/device/platform.h"
-#include "kernels/epilogue/generic.h"
+#include "kernels/eltwise/pairs.h"
 
 namespace octavo::cuda {
 
@@ -58,8 +58,15 @@ OCTAVO_DEVICE void store_quad(std::byte* y, std::int64_t element, const Quad<T>&
 OCTAVO_DEVICE float real_of(const RowEpilogue& e, std::int32_t sum, float rest) {
   return e.rest == nullptr ? Scalar::to_f32(sum) : Scalar::add(Scalar::to_f32(sum), rest);
 }
+OCTAVO_DEVICE std::int32_t sum_with_other(const RowEpilogue& e, float real, float multiplier, std::uint8_t other) {
+  const std::int32_t q = rounded<Scalar>(Scalar::mul(real, multiplier), e.round);
+  const std::int32_t b = e.other_is_signed ? Scalar::widen_s8(&other) : Scalar::widen_u8(&other);
+  return IntegerSum::rounded_by<Scalar>(e, e.add_round, q, b);
+}
 OCTAVO_DEVICE std::uint8_t byte_of(const RowEpilogue& e, float real, float multiplier, std::uint8_t other) {
-  const auto stored = static_cast<std::uint8_t>(finish_8bit<Scalar>(e, real, multiplier, &other, 0));
+  const auto stored =
+      static_cast<std::uint8_t>(e.addition == Addition::integer ? sum_with_other(e, real, multiplier, other)
+                                                                : finish_8bit<Scalar>(e, real, multiplier, &other, 0));
   return e.table == nullptr ? stored : e.table[stored];
 }
 

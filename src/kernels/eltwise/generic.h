@@ -3,6 +3,7 @@
 #define OCTAVO_KERNELS_ELTWISE_GENERIC_H_
 
 #include "base/elementary_pow.h"
+#include "kernels/eltwise/elements.h"
 #include "kernels/eltwise/pairs.h"
 #include "kernels/eltwise/rows.h"
 #include "kernels/simd/scalar.h"
@@ -78,15 +79,6 @@ void pow_rows(const F32Rows& f) {
   }
 }
 
-struct Equal {
-  static bool apply(float a, float b) { return a == b; }
-};
-struct Less {
-  static bool apply(float a, float b) { return a < b; }
-};
-struct LessOrEqual {
-  static bool apply(float a, float b) { return a <= b; }
-};
 // As wide as floats first: GCC 12 vectorizes no comparison of floats into bytes.
 template <class Op, int a_step, int b_step>
 void compare_row(const float* a, const float* b, std::uint8_t* y, std::int64_t n) {
@@ -110,16 +102,7 @@ void compare_rows(const F32Comparison& f) {
   }
 }
 
-// min, max and prelu as the reference writes them; the compiler vectorizes the loops.
-struct MinF32 {
-  static float apply(float a, float b) { return a < b || a != a ? a : b; }
-};
-struct MaxF32 {
-  static float apply(float a, float b) { return a > b || a != a ? a : b; }
-};
-struct PreluF32 {
-  static float apply(float a, float b) { return a < 0.0f ? a * b : a; }
-};
+// The compiler vectorizes the loops.
 template <class Op>
 void f32_rows_by_element(const F32Rows& f) {
   for (std::int64_t r = 0; r < f.rows; ++r) {

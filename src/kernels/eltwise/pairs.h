@@ -46,9 +46,14 @@ struct RealProduct {
 struct IntegerSum {
   template <class S>
   static constexpr typename S::S32 apply(const RowEpilogue& e, typename S::S32 a, typename S::S32 b) {
+    return rounded_by<S>(e, e.round, a, b);
+  }
+  template <class S>
+  static constexpr typename S::S32 rounded_by(const RowEpilogue& e, const RowRound& round, typename S::S32 a,
+                                              typename S::S32 b) {
     const typename S::S32 products =
         S::add_s32(S::mul_s32(a, S::set_s32(e.a_factor.multiplier)), S::mul_s32(b, S::set_s32(e.b_factor.multiplier)));
-    return rounded_integer<S>(S::shift_right_s32(S::add_s32(products, S::set_s32(e.bias)), e.right_shift), e.round);
+    return rounded_integer<S>(S::shift_right_s32(S::add_s32(products, S::set_s32(e.bias)), e.right_shift), round);
   }
 };
 // FixedBinaryForm of base/fixed_point.h.

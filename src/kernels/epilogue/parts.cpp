@@ -87,6 +87,13 @@ RowEpilogue EpilogueParts::for_rows(const StepSpec& spec) const {
     e.a_ratio = add_real->a_ratio, e.b_ratio = add_real->b_ratio, e.fixed = add_real->fixed;
     e.value_shift = add_real->value_shift;
   }
+  if (add_integer != nullptr) {
+    const Round bounds{
+        .after = add_integer->form.zero_point, .lowest = add_integer->lowest, .highest = add_integer->highest};
+    e.add_round = row_round(bounds);
+    e.a_factor.multiplier = add_integer->form.a_multiplier, e.b_factor.multiplier = add_integer->form.b_multiplier;
+    e.bias = add_integer->form.bias, e.right_shift = add_integer->form.right_shift;
+  }
   return e;
 }
 

@@ -79,13 +79,17 @@ float find_scores(const HeadCall& call, std::int64_t row, std::int32_t term, std
   return S::highest(most);
 }
 
+// The entry of the table of weights that a score has: weight_index of ops/quantized_attention.
+template <class S>
+constexpr typename S::S32 weight_entry(typename S::F32 largest, typename S::F32 score, typename S::F32 steps) {
+  return S::round(S::min(S::mul(S::sub(largest, score), steps), S::set(255.0f)));
+}
+
 // Scores of `count` keys, a multiple of four vectors, become entries of the table of weights.
 template <class S>
 void find_entries(const HeadCall& call, const float* scores, float largest, std::uint8_t* entries, std::int64_t count) {
-  const typename S::F32 most = S::set(largest), steps = S::set(call.steps), last = S::set(255.0f);
-  const auto entry = [&](const float* score) {
-    return S::round(S::min(S::mul(S::sub(most, S::load(score)), steps), last));
-  };
+  const typename S::F32 most = S::set(largest), steps = S::set(call.steps);
+  const auto entry = [&](const float* score) { return weight_entry<S>(most, S::load(score), steps); };
   for (std::int64_t j = 0; j < count; j += 4 * S::kLanes) {
     const float* four = scores + j;
     S::store_four(entries + j, entry(four), entry(four + S::kLanes), entry(four + 2 * S::kLanes),
@@ -94,13 +98,19 @@ void find_entries(const HeadCall& call, const float* scores, float largest, std:
 }
 
 // Of no key the sum is 0, and so is the value.
-float inverse_of(std::int32_t total) { return total == 0 ? 0.0f : 1.0f / static_cast<float>(total); }
+constexpr float inverse_of(std::int32_t total) { return total == 0 ? 0.0f : 1.0f / static_cast<float>(total); }
+
+// What the epilogue makes of the sum of weights times values, before it rounds.
+template <class S>
+constexpr typename S::F32 attention_result(typename S::S32 sums, typename S::F32 inverse, typename S::F32 factor,
+                                           typename S::F32 offset) {
+  return S::add(S::mul(S::mul(S::to_f32(sums), inverse), factor), offset);
+}
 
 // Of one query's results, a vector from `column` on; those beyond the head's columns are left out.
 template <class S>
 void store_columns(const HeadCall& call, typename S::S32 sums, float inverse, std::int64_t query, std::int64_t column) {
-  const typename S::F32 value = S::mul(S::to_f32(sums), S::set(inverse));
-  const typename S::F32 result = S::add(S::mul(value, S::set(call.factor)), S::set(call.offset));
+  const typename S::F32 result = attention_result<S>(sums, S::set(inverse), S::set(call.factor), S::set(call.offset));
   const std::int64_t columns = call.value_size - column;
   std::byte* row = call.y + query * call.y_stride;
   if (call.is_real) {

@@ -10,7 +10,7 @@ namespace octavo {
 namespace {
 
 template <class S, NormType kType>
-typename S::S32 stored_at(const void* x, std::int64_t i) {
+constexpr typename S::S32 stored_at(const void* x, std::int64_t i) {
   if constexpr (kType == NormType::s16) return S::widen_s16(static_cast<const std::int16_t*>(x) + i);
   else if constexpr (kType == NormType::s8) return S::widen_s8(static_cast<const std::uint8_t*>(x) + i);
   else return S::widen_u8(static_cast<const std::uint8_t*>(x) + i);
@@ -78,6 +78,13 @@ NormSums line_sums(const NormLine& line, const void* x) {
   }
 }
 
+// fma((f32(d) - mean) * inverse, factor, shift)
+template <class S>
+constexpr typename S::F32 normalized(typename S::S32 d, typename S::F32 mean, typename S::F32 inverse,
+                                     typename S::F32 factor, typename S::F32 shift) {
+  return S::fma(S::mul(S::sub(S::to_f32(d), mean), inverse), factor, shift);
+}
+
 template <class S, NormType kType, NormTo kTo>
 void finish_line_as(const NormLine& line, const NormResult& result, const void* x, void* y) {
   // By value: stores of bytes may alias anything reached through a pointer.
@@ -85,9 +92,9 @@ void finish_line_as(const NormLine& line, const NormResult& result, const void* 
   const std::int32_t zero_point = line.x_zero_point;
   for_lanes<S>(
       0, line.n, [=]<class T>(std::int64_t i) __attribute__((always_inline)) {
-        const typename T::F32 d = T::to_f32(T::sub_s32(stored_at<T, kType>(x, i), T::set_s32(zero_point)));
-        const typename T::F32 unit = T::mul(T::sub(d, T::set(r.mean)), T::set(r.inverse));
-        const typename T::F32 value = T::fma(unit, T::load(r.factor + i), T::load(r.shift + i));
+        const typename T::S32 d = T::sub_s32(stored_at<T, kType>(x, i), T::set_s32(zero_point));
+        const typename T::F32 value =
+            normalized<T>(d, T::set(r.mean), T::set(r.inverse), T::load(r.factor + i), T::load(r.shift + i));
         if constexpr (kTo == NormTo::f32) T::store(static_cast<float*>(y) + i, value);
         else if constexpr (kTo == NormTo::s16)
           T::store_s16(static_cast<std::int16_t*>(y) + i, rounded<T>(value, r.round));

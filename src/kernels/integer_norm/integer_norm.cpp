@@ -56,7 +56,7 @@ void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
     const std::int64_t count = std::min(kLinesTogether, lines.end - i);
     for (std::int64_t k = 0; k < count; ++k) {
       const NormSums sums = params.functions->sums(params.line, buffers.inputs[0] + (i + k) * params.x_bytes);
-      norms[k] = LineNorm::of(params.attrs, sums.sum, sums.squares, params.line.n);
+      norms[k] = LineNorm::of(params.attrs.is_centred, params.attrs.epsilon, sums.sum, sums.squares, params.line.n);
     }
     for (std::int64_t k = 0; k < count; ++k) {
       result.mean = norms[k].mean, result.inverse = norms[k].inverse;

@@ -31,23 +31,35 @@ float find_exponentials(const ByteSoftmaxLines& s, const std::uint8_t* x) {
 
 // softmax_value and tflite_softmax_value of base/requantize.h.
 template <class S>
+constexpr typename S::S32 onnx_share(typename S::F32 exponential, typename S::F32 inverse_scale, typename S::F32 sum,
+                                     const RowRound& round) {
+  return rounded<S>(S::div(S::mul(exponential, inverse_scale), sum), round);
+}
+// tflite_softmax_factor
+template <class S>
+constexpr typename S::F32 tflite_factor(typename S::F32 sum, typename S::F32 y_scale) {
+  return S::div(S::set(1.0f), S::mul(sum, y_scale));
+}
+template <class S>
+constexpr typename S::S32 tflite_share(typename S::F32 exponential, typename S::F32 factor, const RowRound& round) {
+  const typename S::F32 clamped = S::min(S::max(S::mul(exponential, factor), S::set(0.0f)), S::set(1024.0f));
+  return rounded_integer<S>(S::round(S::floor(S::add(clamped, S::set(0.5f)))), round);
+}
+
+template <class S>
 void finish_onnx(const ByteSoftmaxLines& s, float sum, std::uint8_t* y) {
   const float* const line = s.line;
   const RowRound round = s.round;
   for_lanes<S>(0, s.n, [=, inverse = softmax_inverse_scale(s.y_scale)]<class T>(std::int64_t i) {
-    const typename T::F32 scaled = T::mul(T::load(line + i), T::set(inverse));
-    T::store_bytes(y + i, rounded<T>(T::div(scaled, T::set(sum)), round));
+    T::store_bytes(y + i, onnx_share<T>(T::load(line + i), T::set(inverse), T::set(sum), round));
   });
 }
 template <class S>
 void finish_tflite(const ByteSoftmaxLines& s, float sum, std::uint8_t* y) {
   const float* const line = s.line;
   const RowRound round = s.round;
-  for_lanes<S>(0, s.n, [=, factor = tflite_softmax_factor(sum, s.y_scale)]<class T>(std::int64_t i) {
-    const typename T::F32 scaled = T::mul(T::load(line + i), T::set(factor));
-    const typename T::F32 clamped = T::min(T::max(scaled, T::set(0.0f)), T::set(1024.0f));
-    const typename T::S32 whole = T::round(T::floor(T::add(clamped, T::set(0.5f))));
-    T::store_bytes(y + i, rounded_integer<T>(whole, round));
+  for_lanes<S>(0, s.n, [=, factor = tflite_factor<Scalar>(sum, s.y_scale)]<class T>(std::int64_t i) {
+    T::store_bytes(y + i, tflite_share<T>(T::load(line + i), T::set(factor), round));
   });
 }
 

@@ -65,7 +65,7 @@ struct Fold {
                                 : kind == ReduceKind::log_sum_exp ? -__builtin_inff()
                                                                   : 0.0f;
   template <class S>
-  static typename S::F64 add(typename S::F64 state, typename S::F32 x, typename S::F32 largest) {
+  static constexpr typename S::F64 add(typename S::F64 state, typename S::F32 x, typename S::F32 largest) {
     if constexpr (kind == ReduceKind::prod) return S::mul_f64(state, S::widen(x));
     if constexpr (kind == ReduceKind::l1) return S::add_f64(state, S::widen(absolute<S>(x)));
     if constexpr (kind == ReduceKind::log_sum_exp)
@@ -75,7 +75,7 @@ struct Fold {
       return S::add_f64(state, S::mul_f64(wide, wide));
     return S::add_f64(state, wide);
   }
-  static double join(double a, double b) { return kind == ReduceKind::prod ? a * b : a + b; }
+  static constexpr double join(double a, double b) { return kind == ReduceKind::prod ? a * b : a + b; }
 };
 
 // NaN stays; the earlier one of equals.
@@ -85,10 +85,10 @@ struct Fold<ReduceKind::max> {
   using In = InF32<S>;
   static constexpr float start = -__builtin_inff(), fill = start;
   template <class S>
-  static typename S::F32 add(typename S::F32 state, typename S::F32 x, typename S::F32) {
+  static constexpr typename S::F32 add(typename S::F32 state, typename S::F32 x, typename S::F32) {
     return S::select(S::equal(x, x), S::max(x, state), x);
   }
-  static float join(float a, float b) { return b != b || b > a ? b : a; }
+  static constexpr float join(float a, float b) { return b != b || b > a ? b : a; }
 };
 template <>
 struct Fold<ReduceKind::min> {
@@ -96,15 +96,15 @@ struct Fold<ReduceKind::min> {
   using In = InF32<S>;
   static constexpr float start = __builtin_inff(), fill = start;
   template <class S>
-  static typename S::F32 add(typename S::F32 state, typename S::F32 x, typename S::F32) {
+  static constexpr typename S::F32 add(typename S::F32 state, typename S::F32 x, typename S::F32) {
     return S::select(S::equal(x, x), S::min(x, state), x);
   }
-  static float join(float a, float b) { return b != b || b < a ? b : a; }
+  static constexpr float join(float a, float b) { return b != b || b < a ? b : a; }
 };
 
 // What comes after the join.
 template <ReduceKind kind, class Part>
-float finished(Part total, float largest, std::int64_t n) {
+constexpr float finished(Part total, float largest, std::int64_t n) {
   if (kind == ReduceKind::mean) return static_cast<float>(total / static_cast<Part>(n));
   if (kind == ReduceKind::l2) return static_cast<float>(__builtin_sqrt(static_cast<double>(total)));
   const auto rounded = static_cast<float>(total);

@@ -58,22 +58,6 @@ Result<std::unique_ptr<Step>> make_expand(const CallView& call, const StepSpec&)
   return make_copy(call, std::move(axes));
 }
 
-// The index in [0, size) that stands for one outside, or a negative number where it is filled.
-std::int64_t padded_index(PadMode mode, std::int64_t index, std::int64_t size) {
-  if (index >= 0 && index < size) return index;
-  if (size == 0) return -1;
-  const auto modulo = [](std::int64_t value, std::int64_t period) { return (value % period + period) % period; };
-  switch (mode) {
-    case PadMode::constant: return -1;
-    case PadMode::edge: return index < 0 ? 0 : size - 1;
-    case PadMode::wrap: return modulo(index, size);
-    case PadMode::reflect: break;
-  }
-  if (size == 1) return 0;
-  const std::int64_t at = modulo(index, 2 * (size - 1));
-  return at < size ? at : 2 * (size - 1) - at;
-}
-
 Result<std::unique_ptr<Step>> make_pad(const CallView& call, const StepSpec&) {
   const auto& attrs = call.attrs->as<PadAttrs>();
   const Shape& x = *call.input(0).shape;

@@ -46,7 +46,7 @@ void reference_quantized_layer_norm(const Attrs& attrs, InputViews inputs, Outpu
       sum += difference(i);
       squares += std::int64_t{difference(i)} * difference(i);
     }
-    const LineNorm line = LineNorm::of(norm, sum, squares, length);
+    const LineNorm line = LineNorm::of(norm.is_centred, norm.epsilon, sum, squares, length);
     for (std::int64_t i = first; i < first + length; ++i)
       epilogue.store_real(i, (static_cast<float>(difference(i)) - line.mean) * line.inverse);
   }

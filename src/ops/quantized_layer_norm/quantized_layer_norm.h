@@ -3,12 +3,12 @@
 #ifndef OCTAVO_OPS_QUANTIZED_LAYER_NORM_QUANTIZED_LAYER_NORM_H_
 #define OCTAVO_OPS_QUANTIZED_LAYER_NORM_QUANTIZED_LAYER_NORM_H_
 
-#include <cmath>
 #include <cstdint>
 #include <tuple>
 
 #include "graph/op.h"
 #include "ops/epilogue.h"
+#include "ops/quantized_layer_norm/line_norm.h"
 
 namespace octavo {
 
@@ -29,21 +29,6 @@ struct QuantizedLayerNormAttrs {
 
 // Longer lines could leave 64 bits: n * squares stays below 2^62.
 inline constexpr std::int64_t kLongestNormLine = 32768;
-
-// What a line has in common, of its exact sums; d = x - x_zero_point, |d| < 2^16.
-struct LineNorm {
-  float mean = 0.0f;
-  float inverse = 0.0f;  // 1 / sqrt(variance + epsilon)
-
-  // sum and squares: those of d and d * d over `count` values.
-  static LineNorm of(const QuantizedLayerNormAttrs& attrs, std::int64_t sum, std::int64_t squares, std::int64_t count) {
-    const auto n = static_cast<double>(count);
-    const std::int64_t spread = attrs.is_centred ? count * squares - sum * sum : count * squares;
-    const double variance = static_cast<double>(spread) / (n * n) + static_cast<double>(attrs.epsilon);
-    return {attrs.is_centred ? static_cast<float>(static_cast<double>(sum) / n) : 0.0f,
-            static_cast<float>(1.0 / std::sqrt(variance))};
-  }
-};
 
 // Along the last axis: y = epilogue((f32(d) - mean) * inverse), every operation rounded to f32. A constant line with an
 // epsilon of 0 is NaN before its rounding. inputs: x u8, s8 or s16, [..., n] with n up to kLongestNormLine, then the

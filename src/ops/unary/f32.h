@@ -12,34 +12,49 @@ namespace octavo {
 namespace {
 
 template <class V>
-typename V::F32 where_negative(typename V::F32 x, typename V::F32 negative, typename V::F32 other) {
+constexpr typename V::F32 where_negative(typename V::F32 x, typename V::F32 negative, typename V::F32 other) {
   return V::select(V::less(x, V::set(0.0f)), negative, other);
 }
 
 template <class V>
-typename V::F32 sign_f32(typename V::F32 x) {  // x itself where it is 0 or NaN
+constexpr typename V::F32 sign_f32(typename V::F32 x) {  // x itself where it is 0 or NaN
   const auto not_negative = V::select(V::less(V::set(0.0f), x), V::set(1.0f), x);
   return where_negative<V>(x, V::set(-1.0f), not_negative);
 }
 
 // ONNX Shrink: towards 0 by `bias` beyond `edge`, and 0 between -edge and edge.
 template <class V>
-typename V::F32 shrink_f32(typename V::F32 x, typename V::F32 edge, typename V::F32 bias) {
+constexpr typename V::F32 shrink_f32(typename V::F32 x, typename V::F32 edge, typename V::F32 bias) {
   const auto upper = V::select(V::less(edge, x), V::sub(x, bias), V::set(0.0f));
   return V::select(V::less(x, negated<V>(edge)), V::add(x, bias), upper);
 }
 
+// Large angles are reduced in f64 by a function.
+template <UnaryKind kind, class V>
+typename V::F32 angular_f32(typename V::F32 x) {
+  switch (kind) {
+    case UnaryKind::sin: return sin_f32<V>(x);
+    case UnaryKind::cos: return cos_f32<V>(x);
+    case UnaryKind::tan: return tan_f32<V>(x);
+    case UnaryKind::asin: return asin_f32<V>(x);
+    case UnaryKind::acos: return acos_f32<V>(x);
+    case UnaryKind::atan: return atan_f32<V>(x);
+    case UnaryKind::sinh: return sinh_f32<V>(x);
+    case UnaryKind::cosh: return cosh_f32<V>(x);
+    case UnaryKind::asinh: return asinh_f32<V>(x);
+    case UnaryKind::acosh: return acosh_f32<V>(x);
+    case UnaryKind::atanh: return atanh_f32<V>(x);
+    default: return x;
+  }
+}
+
 // f(x) by `kind`, but for those that give booleans or take integers alone. NaN gives NaN.
 template <UnaryKind kind, class V>
-typename V::F32 unary_f32(typename V::F32 x, UnaryNumbers numbers) {
+constexpr typename V::F32 unary_f32(typename V::F32 x, UnaryNumbers numbers) {
   const auto alpha = V::set(numbers.alpha), beta = V::set(numbers.beta);
   const auto zero = V::set(0.0f), one = V::set(1.0f);
+  if constexpr (is_angular(kind)) return angular_f32<kind, V>(x);
   switch (kind) {
-    case UnaryKind::identity:
-    case UnaryKind::is_nan:
-    case UnaryKind::is_inf:
-    case UnaryKind::logical_not:
-    case UnaryKind::bitwise_not: return x;
     case UnaryKind::relu: return V::max(zero, x);
     case UnaryKind::sigmoid: return sigmoid_f32<V>(x);
     case UnaryKind::tanh: return tanh_f32<V>(x);
@@ -69,20 +84,9 @@ typename V::F32 unary_f32(typename V::F32 x, UnaryNumbers numbers) {
     case UnaryKind::celu: return where_negative<V>(x, V::mul(alpha, expm1_f32<V>(V::div(x, alpha))), x);
     case UnaryKind::thresholded_relu: return V::select(V::less(alpha, x), x, zero);
     case UnaryKind::clip: return V::min(beta, V::max(alpha, x));
-    case UnaryKind::sin: return sin_f32<V>(x);
-    case UnaryKind::cos: return cos_f32<V>(x);
-    case UnaryKind::tan: return tan_f32<V>(x);
-    case UnaryKind::asin: return asin_f32<V>(x);
-    case UnaryKind::acos: return acos_f32<V>(x);
-    case UnaryKind::atan: return atan_f32<V>(x);
-    case UnaryKind::sinh: return sinh_f32<V>(x);
-    case UnaryKind::cosh: return cosh_f32<V>(x);
-    case UnaryKind::asinh: return asinh_f32<V>(x);
-    case UnaryKind::acosh: return acosh_f32<V>(x);
-    case UnaryKind::atanh: return atanh_f32<V>(x);
     case UnaryKind::shrink: return shrink_f32<V>(x, alpha, beta);
+    default: return x;
   }
-  return x;
 }
 
 // n elements; y may be x.

@@ -58,6 +58,11 @@ enum class UnaryKind : std::uint8_t {
 constexpr int count_of(UnaryKind) { return 45; }
 // Those that give booleans of floats.
 constexpr bool is_test(UnaryKind kind) { return kind == UnaryKind::is_nan || kind == UnaryKind::is_inf; }
+// The trigonometric and hyperbolic functions and their inverses.
+constexpr bool is_angular(UnaryKind kind) {
+  const bool is_listed = kind >= UnaryKind::tan && kind <= UnaryKind::atanh;
+  return kind == UnaryKind::sin || kind == UnaryKind::cos || is_listed;
+}
 constexpr std::string_view name_of(UnaryKind value) {
   constexpr std::string_view names[] = {
       "identity",     "relu",        "sigmoid",    "tanh",     "exp",      "log",   "sqrt",
