@@ -1,68 +1,124 @@
-// Convolution tiles by sdot. Part of kernels/conv/.
+// Convolution tiles by udot. Part of kernels/conv/.
 #include "kernels/conv/arm64_epilogue.h"
 #include "kernels/conv/arm64_tiles.h"
 
 namespace octavo {
 namespace {
 
+template <int kPixels>
+struct PixelsOfRun {
+  const std::uint8_t* first[kPixels];
+
+  inline __attribute__((always_inline)) PixelsOfRun(const std::uint8_t* x, const TileRuns& runs) {
+    unrolled<kPixels>([&](auto p) __attribute__((always_inline)) { first[p] = x + p * runs.pixel_bytes; });
+  }
+  inline __attribute__((always_inline)) uint8x16_t sixteen(int p, std::int64_t k) const {
+    return vld1q_u8(first[p] + k);
+  }
+  // And zeros.
+  inline __attribute__((always_inline)) uint8x16_t eight(int p, std::int64_t k) const {
+    return vcombine_u8(vld1_u8(first[p] + k), vdup_n_u8(0));
+  }
+};
+
+// excess[p]: 128 times the sum of what meets a weight of pixel p, as weights are 128 more than they should be.
+template <int kPixels>
+__attribute__((noinline)) void sum_x(const TileArgs& args, std::int32_t* excess) {
+  const TileRuns runs(args);
+  const uint8x16_t ones = vdupq_n_u8(1);
+  uint32x4_t sum[kPixels] = {};
+  for_runs(
+      runs, [&](const std::uint8_t* x) __attribute__((always_inline)) {
+        const PixelsOfRun<kPixels> pixels(x, runs);
+        std::int64_t k = 0;
+        for (; k + 16 <= runs.run_bytes; k += 16) {
+          unrolled<kPixels>([&](auto p) __attribute__((always_inline)) {
+            sum[p] = vdotq_u32(sum[p], pixels.sixteen(p, k), ones);
+          });
+        }
+        if (k == runs.run_bytes) return;
+        unrolled<kPixels>([&](auto p)
+                              __attribute__((always_inline)) { sum[p] = vdotq_u32(sum[p], pixels.eight(p, k), ones); });
+      });
+  unrolled<kPixels>([&](auto p) __attribute__((always_inline)) {
+    excess[p] = static_cast<std::int32_t>(128 * vaddvq_u32(sum[p]));
+  });
+}
+
 // acc[p][v] += x[p] (4 bytes, in all lanes) * w[v] (4 channels). w [dword][vector][lane][4].
 //   registers: pixels * vectors sums, 16 bytes of x of each pixel, w as it comes: 6 * 4 + 6 + 2
 template <int kPixels, int kVectors>
 struct DotTile {
   int32x4_t acc[kPixels][kVectors];
-  const std::int8_t* w;
+  const std::uint8_t* w;
 
   static void run(const TileArgs* args) {
     DotTile tile;
-    const std::int32_t* const start = start_of(*args);
-    unrolled<kVectors>([&](auto v) __attribute__((always_inline)) {
-      const int32x4_t first = vld1q_s32(start + 4 * v);
-      unrolled<kPixels>([&](auto p) __attribute__((always_inline)) { tile.acc[p][v] = first; });
-    });
-    multiply_runs(*args, tile);
-    std::int32_t sums[kPixels][kVectors][4];
-    unrolled<kPixels>([&](auto p) __attribute__((always_inline)) {
-      unrolled<kVectors>([&](auto v) __attribute__((always_inline)) { vst1q_s32(sums[p][v], tile.acc[p][v]); });
-    });
-    finish_tile(*args, sums[0][0]);
+    const TileRuns runs(*args);
+    std::int32_t excess[kPixels];
+    sum_x<kPixels>(*args, excess);
+    for (std::int64_t block = 0; block < args->repeats; ++block) {
+      const std::int32_t* const start = start_of<kVectors>(*args, block);
+      unrolled<kVectors>([&](auto v) __attribute__((always_inline)) {
+        const int32x4_t first = vld1q_s32(start + 4 * v);
+        unrolled<kPixels>([&](auto p) __attribute__((always_inline)) { tile.acc[p][v] = first; });
+      });
+      if (!kCorrectsAtEnd) tile.subtract(excess);
+      multiply_runs(*args, runs, block, tile);
+      if (kCorrectsAtEnd) tile.subtract(excess);
+      finish_sums(*args, block, kPixels, tile.acc);
+    }
   }
 
-  inline __attribute__((always_inline)) void add_run(const std::uint8_t* x, std::int64_t pixel_bytes,
-                                                     std::int32_t dwords) {
-    const std::uint8_t* pixel[kPixels];
-    unrolled<kPixels>([&](auto p) __attribute__((always_inline)) { pixel[p] = x + p * pixel_bytes; });
-    const uint8x16_t flips = vdupq_n_u8(0x80);
-    for (std::int32_t four = dwords / 4; four > 0; --four) {
-      int8x16_t bytes[kPixels];
-      unrolled<kPixels>([&](auto p) __attribute__((always_inline)) {
-        bytes[p] = vreinterpretq_s8_u8(veorq_u8(vld1q_u8(pixel[p]), flips));
-        pixel[p] += 16;
-      });
+  inline __attribute__((always_inline)) void add_run(const std::uint8_t* x, const TileRuns& runs) {
+    const PixelsOfRun<kPixels> pixels(x, runs);
+    std::int64_t k = 0;
+    for (const std::int64_t whole = runs.run_bytes & ~std::int64_t{15}; k < whole; k += 16) {
+      uint8x16_t bytes[kPixels];
+      unrolled<kPixels>([&](auto p) __attribute__((always_inline)) { bytes[p] = pixels.sixteen(p, k); });
       unrolled<4>([&](auto dword) __attribute__((always_inline)) { add_dword<dword>(bytes); });
     }
-    if (dwords % 4 == 0) return;
-    int8x16_t bytes[kPixels];
-    unrolled<kPixels>([&](auto p) __attribute__((always_inline)) {
-      const uint8x8_t two = veor_u8(vld1_u8(pixel[p]), vget_low_u8(flips));
-      bytes[p] = vreinterpretq_s8_u8(vcombine_u8(two, vdup_n_u8(0)));
-    });
+    if (k == runs.run_bytes) return;
+    uint8x16_t bytes[kPixels];
+    unrolled<kPixels>([&](auto p) __attribute__((always_inline)) { bytes[p] = pixels.eight(p, k); });
     unrolled<2>([&](auto dword) __attribute__((always_inline)) { add_dword<dword>(bytes); });
   }
 
  private:
-  // Two vectors of w at a time: one instruction loads them.
+  // At the beginning it costs nothing beside what copies the bias, but GCC 12 then moves the sums of one pixel and of
+  // five about.
+  static constexpr bool kCorrectsAtEnd = kPixels == 1 || kPixels == 5;
+  inline __attribute__((always_inline)) void subtract(const std::int32_t (&excess)[kPixels]) {
+    unrolled<kPixels>([&](auto p) __attribute__((always_inline)) {
+      const int32x4_t all = vld1q_dup_s32(excess + p);
+      unrolled<kVectors>([&](auto v) __attribute__((always_inline)) { acc[p][v] = vsubq_s32(acc[p][v], all); });
+    });
+  }
+  // Two or four vectors of w at a time: one instruction loads them.
   template <int kDword>
-  inline __attribute__((always_inline)) void add_dword(const int8x16_t (&bytes)[kPixels]) {
-    constexpr int kTogether = kVectors % 2 == 0 ? 2 : 1;
-    unrolled<kVectors / kTogether>([&](auto pair) __attribute__((always_inline)) {
-      int8x16_t weights[kTogether];
-      unrolled<kTogether>([&](auto k) __attribute__((always_inline)) { weights[k] = vld1q_s8(w + 16 * k); });
-      w += 16 * kTogether;
-      unrolled<kTogether>([&](auto k) __attribute__((always_inline)) {
-        unrolled<kPixels>([&](auto p) __attribute__((always_inline)) {
-          int32x4_t& sum = acc[p][kTogether * pair + k];
-          sum = vdotq_laneq_s32(sum, weights[k], bytes[p], kDword);
-        });
+  inline __attribute__((always_inline)) void add_dword(const uint8x16_t (&bytes)[kPixels]) {
+    if constexpr (kVectors == 4 && kPixels <= 2) {
+      const uint8x16x4_t weights = vld1q_u8_x4(w);
+      w += 64;
+      add_vectors<kDword, 0>(bytes, weights.val);
+    } else {
+      constexpr int kTogether = kVectors % 2 == 0 ? 2 : 1;
+      unrolled<kVectors / kTogether>([&](auto group) __attribute__((always_inline)) {
+        uint8x16_t weights[kTogether];
+        unrolled<kTogether>([&](auto k) __attribute__((always_inline)) { weights[k] = vld1q_u8(w + 16 * k); });
+        w += 16 * kTogether;
+        add_vectors<kDword, kTogether * group>(bytes, weights);
+      });
+    }
+  }
+  template <int kDword, int kFirst, int kCount>
+  inline __attribute__((always_inline)) void add_vectors(const uint8x16_t (&bytes)[kPixels],
+                                                         const uint8x16_t (&weights)[kCount]) {
+    unrolled<kCount>([&](auto k) __attribute__((always_inline)) {
+      unrolled<kPixels>([&](auto p) __attribute__((always_inline)) {
+        int32x4_t& sum = acc[p][kFirst + k];
+        const uint32x4_t more = vdotq_laneq_u32(vreinterpretq_u32_s32(sum), weights[k], bytes[p], kDword);
+        sum = vreinterpretq_s32_u32(more);
       });
     });
   }

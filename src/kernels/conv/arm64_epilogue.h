@@ -1,257 +1,63 @@
-// What follows the sums of a compiled tile, over four lanes: the values that generated tiles compute, by the same
-// constants. Internal linkage only. Part of kernels/conv/.
+// What follows the sums of a compiled tile: the most frequent form while they are in registers, others by
+// TileConfig::finish. Internal linkage only. Part of kernels/conv/.
 #ifndef OCTAVO_KERNELS_CONV_ARM64_EPILOGUE_H_
 #define OCTAVO_KERNELS_CONV_ARM64_EPILOGUE_H_
 
-#include <cstring>
+#include <arm_neon.h>
 
-#include "kernels/conv/tile.h"
-#include "kernels/simd/neon.h"
+#include "kernels/conv/arm64_tiles.h"
 
 namespace octavo {
 namespace {
 
-constexpr int kTileLanes = 4, kMostTileVectors = 4, kMostTileChannels = kTileLanes * kMostTileVectors;
-
-// What the sums of all channels begin with: the bias, where it is one.
-const std::int32_t* start_of(const TileArgs& args) {
-  static constexpr std::int32_t kNone[kMostTileChannels] = {};
-  return args.config->run_scales == RunScales::none ? args.bias : kNone;
+// What the sums of a block's channels begin with: the bias, where it is one.
+template <int kVectors>
+inline __attribute__((always_inline)) const std::int32_t* start_of(const TileArgs& args, std::int64_t block) {
+  static constexpr std::int32_t kNone[kTileLanes * kVectors] = {};
+  return args.config->run_scales == RunScales::none ? args.bias + block * kTileLanes * kVectors : kNone;
 }
 
-// The most frequent form: bytes of as many channels as a tile can have, scaled, rounded and clamped.
-bool is_plain(const TileConfig& c) {
-  return c.addition == Addition::none && c.run_scales == RunScales::none && !c.sums_x &&
-         c.channels == kMostTileChannels && c.to == DType::u8 && !c.clamps_low && !c.clamps_high;
-}
-
-// The same as TilePixels, with all that pixels share in registers: 29 instructions for 16 results. Every conversion
-// saturates, so that bytes are clamped at the end.
-template <bool kHasRest>
-void finish_plain(const TileArgs& args, const std::int32_t* sums) {
-  const TileConfig& c = *args.config;
+// Bytes of as many channels as a tile can have, scaled, rounded and clamped: 24 instructions for 16 results. Every
+// conversion saturates, so that bytes are clamped at the end.
+template <int kMost>
+inline __attribute__((always_inline)) void finish_plain(const TileArgs& args, std::int64_t block, int pixels,
+                                                        int32x4_t (&sums)[kMost][kMostTileVectors]) {
   const TileConstants& k = *args.constants;
-  float32x4_t factor[kMostTileVectors], rest[kMostTileVectors];
-  for (int v = 0; v < kMostTileVectors; ++v) {
-    factor[v] = vld1q_f32(args.multiplier + v * kTileLanes);
-    if (kHasRest) rest[v] = vld1q_f32(args.multiplier + c.rest_offset / 4 + v * kTileLanes);
-  }
+  float32x4_t factor[kMostTileVectors];
+  unrolled<kMostTileVectors>([&](auto v) __attribute__((always_inline)) {
+    factor[v] = vld1q_f32(args.multiplier + block * kMostTileChannels + v * kTileLanes);
+  });
   const int16x8_t zero_point = vld1q_s16(k.zero_point_words);
-  const uint8x16_t lowest = vdupq_n_u8(k.lowest_byte), highest = vdupq_n_u8(k.highest_byte),
-                   flips = vdupq_n_u8(c.table == TableStep::flips ? 0x80 : 0);
-  const bool has_table = c.table == TableStep::scalar;
-  const std::int32_t* const end = sums + c.pixels * kMostTileChannels;
-  const std::int64_t stride = c.out_channels;
-  auto* y = reinterpret_cast<std::uint8_t*>(args.y);
-  for (; sums != end; y += stride, sums += kMostTileChannels) {
+  const uint8x16_t lowest = vld1q_u8(k.lowest_bytes), highest = vld1q_u8(k.highest_bytes),
+                   flips = vld1q_u8(k.flip_bytes);
+  auto* y = reinterpret_cast<std::uint8_t*>(args.y) + block * kMostTileChannels;
+  const std::int64_t stride = args.config->out_channels;
+  unrolled<kMost>([&](auto p) __attribute__((always_inline)) {
+    if (p >= pixels) return;
     int32x4_t q[kMostTileVectors];
-    for (int v = 0; v < kMostTileVectors; ++v) {
-      float32x4_t whole = vcvtq_f32_s32(vld1q_s32(sums + v * kTileLanes));
-      if (kHasRest) whole = vaddq_f32(whole, rest[v]);
-      q[v] = vcvtnq_s32_f32(vmulq_f32(whole, factor[v]));
-    }
+    unrolled<kMostTileVectors>([&](auto v) __attribute__((always_inline)) {
+      q[v] = vcvtnq_s32_f32(vmulq_f32(vcvtq_f32_s32(sums[p][v]), factor[v]));
+    });
     const int16x8_t first = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(q[0]), q[1]), zero_point),
                     second = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(q[2]), q[3]), zero_point);
     const uint8x16_t bytes = vqmovun_high_s16(vqmovun_s16(first), second);
     vst1q_u8(y, veorq_u8(vminq_u8(vmaxq_u8(bytes, lowest), highest), flips));
-    if (has_table) Neon4::lookup(k.table, y, y, kMostTileChannels);
-  }
+    y += stride;
+  });
 }
 
-// The sums of one pixel become its results; all its vectors, of which the last may be partly filled.
-template <Addition kAddition, RunScales kRunScales>
-class TilePixels {
- public:
-  using S = Neon4;
-  using S32 = S::S32;
-  using F32 = S::F32;
-
-  explicit TilePixels(const TileArgs& args) : a_(args), c_(*args.config), k_(*args.constants) {}
-
-  // sums [pixel][vector][lane], as start_of begins them.
-  void finish(const std::int32_t* sums) const {
-    const int lanes = c_.vectors * kTileLanes;
-    for (int p = 0; p < c_.pixels; ++p) finish_pixel(p, sums + p * lanes);
+// The sums of the first `pixels` of a tile, for block number `block`, become results.
+template <int kMost, int kVectors>
+inline __attribute__((always_inline)) void finish_sums(const TileArgs& args, std::int64_t block, int pixels,
+                                                       int32x4_t (&sums)[kMost][kVectors]) {
+  if constexpr (kVectors == kMostTileVectors) {
+    if (args.config->finish == nullptr) return finish_plain(args, block, pixels, sums);
   }
-
- private:
-  void finish_pixel(int p, const std::int32_t* sums) const {
-    S32 acc[kMostTileVectors];
-    for (int v = 0; v < c_.vectors; ++v) {
-      acc[v] = S::load_s32(sums + v * kTileLanes);
-      if (kRunScales != RunScales::none) acc[v] = S::add_s32(acc[v], from_zero_point(p, v));
-    }
-    if (c_.sums_x) {
-      for (int v = 0; v < c_.outputs(); ++v)
-        acc[v] = S::add_s32(acc[v], S::mul_s32(acc[c_.outputs()], S::load_s32(a_.w_offset + v * kTileLanes)));
-    }
-    std::byte others[kMostTileChannels * 2];
-    const std::byte* other = kAddition == Addition::none ? nullptr : other_of(p, others);
-    switch (c_.to) {
-      case DType::s32: return store_s32(p, acc);
-      case DType::f32: return store_f32(p, acc, other);
-      case DType::s16: return store_s16(p, acc, other);
-      default: return store_bytes(p, acc, other);
-    }
-  }
-
-  // The zero point of x times what meets it (zero_point_factor).
-  S32 from_zero_point(int p, int v) const {
-    const S32 bias = S::load_s32(a_.bias + v * kTileLanes);
-    const std::int32_t zero_point =
-        a_.x_zero_points[kRunScales == RunScales::per_pixel ? p : 0] - (c_.target.flips_x() ? 128 : 0);
-    const S32 high = S::shift_left<7>(S::shift_right<16>(bias)), low = S::and_s32(bias, S::set_s32(127));
-    return S::mul_s32(S::add_s32(high, low), S::set_s32(zero_point));
-  }
-
-  // Whole vectors may be read there: no access beyond what the tensor has.
-  const std::byte* other_of(int p, std::byte* copy) const {
-    const int bytes = c_.residual_bytes();
-    const std::byte* from = a_.residual + static_cast<std::int64_t>(p) * c_.out_channels * bytes;
-    if (c_.channels == c_.outputs() * kTileLanes) return from;
-    std::memset(copy, 0, kMostTileChannels * 2);
-    std::memcpy(copy, from, static_cast<std::size_t>(c_.channels * bytes));
-    return copy;
-  }
-  S32 stored_other(const std::byte* other, int v) const {
-    const std::byte* from = other + v * kTileLanes * c_.residual_bytes();
-    const auto* bytes = reinterpret_cast<const std::uint8_t*>(from);
-    if (c_.residual_type == DType::s16) return S::widen_s16(reinterpret_cast<const std::int16_t*>(from));
-    return c_.residual_type == DType::s8 ? S::widen_s8(bytes) : S::widen_u8(bytes);
-  }
-  F32 real_other(const std::byte* other, int v) const {
-    const S32 stored = stored_other(other, v);
-    return S::to_f32(c_.subtracts_from_residual ? S::sub_s32(stored, S::load_s32(k_.residual_zero_point)) : stored);
-  }
-
-  F32 multiplier(int v) const { return S::load(a_.multiplier + v * kTileLanes); }
-  F32 rest(int v) const { return S::load(a_.multiplier + c_.rest_offset / 4 + v * kTileLanes); }
-  F32 real(S32 acc, int v) const {
-    const F32 whole = S::to_f32(acc);
-    return c_.rest_offset != 0 ? S::add(whole, rest(v)) : whole;
-  }
-  // RunForm.
-  F32 scaled_in_run(S32 acc, int p, int v) const {
-    const F32 whole = S::to_f32(acc), w_scale = multiplier(v),
-              x_scale = S::set(a_.x_scales[kRunScales == RunScales::per_pixel ? p : 0]);
-    switch (c_.run_form) {
-      case RunForm::xnnpack: return S::fma(S::mul(whole, x_scale), w_scale, rest(v));
-      case RunForm::onnx: return S::add(S::mul(whole, S::mul(w_scale, x_scale)), rest(v));
-      case RunForm::tflite: return S::add(S::mul(S::mul(whole, w_scale), x_scale), rest(v));
-      case RunForm::onnx_integer: break;
-    }
-    const F32 scale = S::mul(w_scale, x_scale), bias = vrndmq_f32(S::div(rest(v), scale));
-    const S32 bounded = S::round(clamped(bias, k_.least_bias, k_.most_bias));
-    return S::mul(S::to_f32(S::add_s32(acc, bounded)), scale);
-  }
-
-  // Of a number and a NaN these are the number; which of two zeros they are is gone after rounding.
-  static F32 clamped(F32 x, const float* lowest, const float* highest) {
-    return vminnmq_f32(vmaxnmq_f32(x, vld1q_f32(lowest)), vld1q_f32(highest));
-  }
-
-  // Without the zero point, or with it after an addition in integers. NaN becomes the lowest.
-  S32 quantized(S32 acc, const std::byte* other, int p, int v) const {
-    F32 value;
-    if constexpr (kRunScales != RunScales::none) {
-      value = scaled_in_run(acc, p, v);
-      if (kAddition == Addition::before_rounding)
-        value = S::fma(real_other(other, v), S::load(k_.residual_ratio), value);
-    } else if (kAddition == Addition::before_rounding) {
-      value = S::fma(real(acc, v), multiplier(v), S::mul(real_other(other, v), S::load(k_.residual_ratio)));
-    } else {
-      value = S::mul(real(acc, v), multiplier(v));
-    }
-    const S32 q = S::round(clamped(value, k_.lowest, k_.highest));
-    if constexpr (kAddition == Addition::none || kAddition == Addition::before_rounding) return q;
-    const S32 with_zero = S::add_s32(q, S::load_s32(k_.zero_point));
-    if constexpr (kAddition == Addition::integer) return added_integers(with_zero, stored_other(other, v));
-    const F32 own = S::to_f32(with_zero), r = real_other(other, v);
-    const F32 a = kAddition == Addition::real_first ? own : r, b = kAddition == Addition::real_first ? r : own;
-    const F32 sum = S::fma(a, S::load(k_.add_a_ratio), S::fma(b, S::load(k_.add_b_ratio), S::load(k_.add_fixed)));
-    return S::round(clamped(sum, k_.add_lowest, k_.add_highest));
-  }
-  // IntegerAddForm.
-  S32 added_integers(S32 own, S32 other) const {
-    const S32 sum = S::add_s32(S::add_s32(S::mul_s32(own, S::load_s32(k_.add_a_multiplier)), S::load_s32(k_.add_bias)),
-                               S::mul_s32(other, S::load_s32(k_.add_b_multiplier)));
-    const S32 shifted = S::add_s32(S::shift_right_s32(sum, c_.add_right_shift), S::load_s32(k_.add_zero_point));
-    return S::min_s32(S::max_s32(shifted, S::load_s32(k_.add_integer_lowest)), S::load_s32(k_.add_integer_highest));
-  }
-
-  void store(int p, const void* results, std::size_t element_bytes) const {
-    std::memcpy(a_.y + static_cast<std::size_t>(p) * static_cast<std::size_t>(c_.out_channels) * element_bytes, results,
-                static_cast<std::size_t>(c_.channels) * element_bytes);
-  }
-  void store_s32(int p, const S32* acc) const {
-    std::int32_t results[kMostTileChannels];
-    for (int v = 0; v < c_.outputs(); ++v) S::store_s32(results + v * kTileLanes, acc[v]);
-    store(p, results, sizeof *results);
-  }
-  void store_f32(int p, const S32* acc, const std::byte* other) const {
-    float results[kMostTileChannels];
-    for (int v = 0; v < c_.outputs(); ++v) S::store(results + v * kTileLanes, real_result(acc[v], other, p, v));
-    store(p, results, sizeof *results);
-  }
-  // In this order of a clamp's operands NaN stays what it is.
-  F32 real_result(S32 acc, const std::byte*, int p, int v) const {
-    if constexpr (kRunScales == RunScales::none) return S::mul(real(acc, v), multiplier(v));
-    F32 value = scaled_in_run(acc, p, v);
-    if (c_.clamps_low) value = S::max(S::load(k_.lowest), value);
-    if (c_.clamps_high) value = S::min(S::load(k_.highest), value);
-    return value;
-  }
-  void store_s16(int p, const S32* acc, const std::byte* other) const {
-    std::int16_t results[kMostTileChannels];
-    for (int v = 0; v < c_.outputs(); ++v) {
-      S32 q = quantized(acc[v], other, p, v);
-      if (c_.adds_zero_point) q = S::add_s32(q, S::load_s32(k_.zero_point));
-      vst1_s16(results + v * kTileLanes, vqmovn_s32(q));
-    }
-    store(p, results, sizeof *results);
-  }
-  void store_bytes(int p, const S32* acc, const std::byte* other) const {
-    std::uint8_t results[kMostTileChannels] = {};
-    const int16x8_t zero_point = c_.adds_zero_point ? vld1q_s16(k_.zero_point_words) : vdupq_n_s16(0);
-    for (int v = 0; v < c_.outputs(); v += 2) {
-      const bool has_second = v + 1 < c_.outputs();
-      const S32 first = quantized(acc[v], other, p, v),
-                second = has_second ? quantized(acc[v + 1], other, p, v + 1) : first;
-      const int16x8_t words = vqaddq_s16(vcombine_s16(vqmovn_s32(first), vqmovn_s32(second)), zero_point);
-      vst1_u8(results + v * kTileLanes,
-              c_.to == DType::u8 ? vqmovun_s16(words) : vreinterpret_u8_s8(vqmovn_s16(words)));
-    }
-    if (c_.table != TableStep::none) S::lookup(k_.table, results, results, kMostTileChannels);
-    if (c_.channels == kMostTileChannels)
-      vst1q_u8(reinterpret_cast<std::uint8_t*>(a_.y) + static_cast<std::int64_t>(p) * c_.out_channels,
-               vld1q_u8(results));
-    else store(p, results, 1);
-  }
-
-  const TileArgs& a_;
-  const TileConfig& c_;
-  const TileConstants& k_;
-};
-
-template <RunScales kRunScales>
-void finish_added(const TileArgs& args, const std::int32_t* sums) {
-  switch (args.config->addition) {
-    case Addition::none: return TilePixels<Addition::none, kRunScales>(args).finish(sums);
-    case Addition::before_rounding: return TilePixels<Addition::before_rounding, kRunScales>(args).finish(sums);
-    case Addition::real_first: return TilePixels<Addition::real_first, kRunScales>(args).finish(sums);
-    case Addition::real_second: return TilePixels<Addition::real_second, kRunScales>(args).finish(sums);
-    case Addition::integer: return TilePixels<Addition::integer, kRunScales>(args).finish(sums);
-  }
-}
-
-void finish_tile(const TileArgs& args, const std::int32_t* sums) {
-  if (is_plain(*args.config))
-    return args.config->rest_offset != 0 ? finish_plain<true>(args, sums) : finish_plain<false>(args, sums);
-  switch (args.config->run_scales) {
-    case RunScales::none: return finish_added<RunScales::none>(args, sums);
-    case RunScales::shared: return finish_added<RunScales::shared>(args, sums);
-    case RunScales::per_pixel: return finish_added<RunScales::per_pixel>(args, sums);
-  }
+  std::int32_t stored[kMost][kVectors][kTileLanes];
+  unrolled<kMost>([&](auto p) __attribute__((always_inline)) {
+    unrolled<kVectors>([&](auto v) __attribute__((always_inline)) { vst1q_s32(stored[p][v], sums[p][v]); });
+  });
+  finish_stored(args, block, stored[0][0]);
 }
 
 }  // namespace

@@ -12,52 +12,55 @@ template <int kPixelPairs, int kVectors>
 struct MmlaTile {
   static constexpr int kPairs = 2 * kVectors;
   int32x4_t acc[kPixelPairs][kPairs];
-  const std::int8_t* w;
+  const std::uint8_t* w;
   int last;  // pixel
 
   static void run(const TileArgs* args) {
     MmlaTile tile;
-    tile.last = args->config->pixels - 1;
-    unrolled<kPixelPairs>([&](auto i) __attribute__((always_inline)) {
-      unrolled<kPairs>([&](auto j) __attribute__((always_inline)) { tile.acc[i][j] = vdupq_n_s32(0); });
-    });
-    multiply_runs(*args, tile);
-    std::int32_t sums[2 * kPixelPairs][kVectors][4];
-    const std::int32_t* const start = start_of(*args);
-    unrolled<kVectors>([&](auto v) __attribute__((always_inline)) {
-      const int32x4_t first = vld1q_s32(start + 4 * v);
+    const int pixels = args->config->pixels;
+    tile.last = pixels - 1;
+    const TileRuns runs(*args);
+    for (std::int64_t block = 0; block < args->repeats; ++block) {
       unrolled<kPixelPairs>([&](auto i) __attribute__((always_inline)) {
-        const int64x2_t left = vreinterpretq_s64_s32(tile.acc[i][2 * v]),
-                        right = vreinterpretq_s64_s32(tile.acc[i][2 * v + 1]);
-        vst1q_s32(sums[2 * i][v], vaddq_s32(vreinterpretq_s32_s64(vzip1q_s64(left, right)), first));
-        vst1q_s32(sums[2 * i + 1][v], vaddq_s32(vreinterpretq_s32_s64(vzip2q_s64(left, right)), first));
+        unrolled<kPairs>([&](auto j) __attribute__((always_inline)) { tile.acc[i][j] = vdupq_n_s32(0); });
       });
-    });
-    finish_tile(*args, sums[0][0]);
+      multiply_runs(*args, runs, block, tile);
+      int32x4_t sums[2 * kPixelPairs][kVectors];
+      const std::int32_t* const start = start_of<kVectors>(*args, block);
+      unrolled<kVectors>([&](auto v) __attribute__((always_inline)) {
+        const int32x4_t first = vld1q_s32(start + 4 * v);
+        unrolled<kPixelPairs>([&](auto i) __attribute__((always_inline)) {
+          const int64x2_t left = vreinterpretq_s64_s32(tile.acc[i][2 * v]),
+                          right = vreinterpretq_s64_s32(tile.acc[i][2 * v + 1]);
+          sums[2 * i][v] = vaddq_s32(vreinterpretq_s32_s64(vzip1q_s64(left, right)), first);
+          sums[2 * i + 1][v] = vaddq_s32(vreinterpretq_s32_s64(vzip2q_s64(left, right)), first);
+        });
+      });
+      finish_sums(*args, block, pixels, sums);
+    }
   }
 
-  inline __attribute__((always_inline)) void add_run(const std::uint8_t* x, std::int64_t pixel_bytes,
-                                                     std::int32_t dwords) {
+  inline __attribute__((always_inline)) void add_run(const std::uint8_t* x, const TileRuns& runs) {
     const std::uint8_t* pixel[2 * kPixelPairs];
     unrolled<2 * kPixelPairs>([&](auto p) __attribute__((always_inline)) {
-      pixel[p] = x + (p < 2 * kPixelPairs - 1 ? p : last) * pixel_bytes;
+      pixel[p] = x + (p < 2 * kPixelPairs - 1 ? p : last) * runs.pixel_bytes;
     });
-    for (std::int32_t sixteen = dwords / 4; sixteen > 0; --sixteen) {
+    std::int64_t k = 0;
+    for (; k + 16 <= runs.run_bytes; k += 16) {
       uint8x16_t low[kPixelPairs], high[kPixelPairs];
       unrolled<kPixelPairs>([&](auto i) __attribute__((always_inline)) {
-        const uint64x2_t even = vreinterpretq_u64_u8(vld1q_u8(pixel[2 * i])),
-                         odd = vreinterpretq_u64_u8(vld1q_u8(pixel[2 * i + 1]));
+        const uint64x2_t even = vreinterpretq_u64_u8(vld1q_u8(pixel[2 * i] + k)),
+                         odd = vreinterpretq_u64_u8(vld1q_u8(pixel[2 * i + 1] + k));
         low[i] = vreinterpretq_u8_u64(vzip1q_u64(even, odd));
         high[i] = vreinterpretq_u8_u64(vzip2q_u64(even, odd));
-        pixel[2 * i] += 16, pixel[2 * i + 1] += 16;
       });
       add_eight(low);
       add_eight(high);
     }
-    if (dwords % 4 == 0) return;
+    if (k == runs.run_bytes) return;
     uint8x16_t bytes[kPixelPairs];
     unrolled<kPixelPairs>([&](auto i) __attribute__((always_inline)) {
-      bytes[i] = two_pixels(pixel[2 * i], pixel[2 * i + 1]);
+      bytes[i] = two_pixels(pixel[2 * i] + k, pixel[2 * i + 1] + k);
     });
     add_eight(bytes);
   }
@@ -71,7 +74,7 @@ struct MmlaTile {
   // Two pairs of channels at a time: one instruction loads their weights.
   inline __attribute__((always_inline)) void add_eight(const uint8x16_t (&bytes)[kPixelPairs]) {
     unrolled<kPairs / 2>([&](auto two) __attribute__((always_inline)) {
-      const int8x16_t weights[2] = {vld1q_s8(w), vld1q_s8(w + 16)};
+      const int8x16_t weights[2] = {vreinterpretq_s8_u8(vld1q_u8(w)), vreinterpretq_s8_u8(vld1q_u8(w + 16))};
       w += 32;
       unrolled<2>([&](auto k) __attribute__((always_inline)) {
         unrolled<kPixelPairs>([&](auto i) __attribute__((always_inline)) {

@@ -17,51 +17,53 @@ template <Products kProducts, int kPixels, int kVectors>
 struct BytesTile {
   static constexpr int kChannels = 4 * kVectors;
   int32x4_t acc[kPixels][kChannels];
-  const std::int8_t* w;
+  const std::uint8_t* w;
 
   static void run(const TileArgs* args) {
     BytesTile tile;
-    unrolled<kPixels>([&](auto p) __attribute__((always_inline)) {
-      unrolled<kChannels>([&](auto c) __attribute__((always_inline)) { tile.acc[p][c] = vdupq_n_s32(0); });
-    });
-    multiply_runs(*args, tile);
-    std::int32_t sums[kPixels][kVectors][4];
-    const std::int32_t* const start = start_of(*args);
-    unrolled<kVectors>([&](auto v) __attribute__((always_inline)) {
-      const int32x4_t first = vld1q_s32(start + 4 * v);
+    const TileRuns runs(*args);
+    for (std::int64_t block = 0; block < args->repeats; ++block) {
       unrolled<kPixels>([&](auto p) __attribute__((always_inline)) {
-        const int32x4_t* const parts = tile.acc[p] + 4 * v;
-        const int32x4_t sum = vpaddq_s32(vpaddq_s32(parts[0], parts[1]), vpaddq_s32(parts[2], parts[3]));
-        vst1q_s32(sums[p][v], vaddq_s32(sum, first));
+        unrolled<kChannels>([&](auto c) __attribute__((always_inline)) { tile.acc[p][c] = vdupq_n_s32(0); });
       });
-    });
-    finish_tile(*args, sums[0][0]);
+      multiply_runs(*args, runs, block, tile);
+      int32x4_t sums[kPixels][kVectors];
+      const std::int32_t* const start = start_of<kVectors>(*args, block);
+      unrolled<kVectors>([&](auto v) __attribute__((always_inline)) {
+        const int32x4_t first = vld1q_s32(start + 4 * v);
+        unrolled<kPixels>([&](auto p) __attribute__((always_inline)) {
+          const int32x4_t* const parts = tile.acc[p] + 4 * v;
+          const int32x4_t sum = vpaddq_s32(vpaddq_s32(parts[0], parts[1]), vpaddq_s32(parts[2], parts[3]));
+          sums[p][v] = vaddq_s32(sum, first);
+        });
+      });
+      finish_sums(*args, block, kPixels, sums);
+    }
   }
 
-  inline __attribute__((always_inline)) void add_run(const std::uint8_t* x, std::int64_t pixel_bytes,
-                                                     std::int32_t dwords) {
+  inline __attribute__((always_inline)) void add_run(const std::uint8_t* x, const TileRuns& runs) {
     const std::uint8_t* pixel[kPixels];
-    unrolled<kPixels>([&](auto p) __attribute__((always_inline)) { pixel[p] = x + p * pixel_bytes; });
+    unrolled<kPixels>([&](auto p) __attribute__((always_inline)) { pixel[p] = x + p * runs.pixel_bytes; });
     const uint8x16_t flips = vdupq_n_u8(0x80);
-    for (std::int32_t four = dwords / 4; four > 0; --four) {
+    std::int64_t k = 0;
+    for (; k + 16 <= runs.run_bytes; k += 16) {
       int8x16_t bytes[kPixels];
       unrolled<kPixels>([&](auto p) __attribute__((always_inline)) {
-        bytes[p] = vreinterpretq_s8_u8(veorq_u8(vld1q_u8(pixel[p]), flips));
-        pixel[p] += 16;
+        bytes[p] = vreinterpretq_s8_u8(veorq_u8(vld1q_u8(pixel[p] + k), flips));
       });
       unrolled<kChannels>([&](auto c) __attribute__((always_inline)) {
-        const int8x16_t weights = vld1q_s8(w);
+        const int8x16_t weights = vreinterpretq_s8_u8(vld1q_u8(w));
         w += 16;
         unrolled<kPixels>([&](auto p) __attribute__((always_inline)) { add_sixteen(acc[p][c], bytes[p], weights); });
       });
     }
-    if (dwords % 4 == 0) return;
+    if (k == runs.run_bytes) return;
     int8x8_t bytes[kPixels];
     unrolled<kPixels>([&](auto p) __attribute__((always_inline)) {
-      bytes[p] = vreinterpret_s8_u8(veor_u8(vld1_u8(pixel[p]), vget_low_u8(flips)));
+      bytes[p] = vreinterpret_s8_u8(veor_u8(vld1_u8(pixel[p] + k), vget_low_u8(flips)));
     });
     unrolled<kChannels>([&](auto c) __attribute__((always_inline)) {
-      const int8x8_t weights = vld1_s8(w);
+      const int8x8_t weights = vreinterpret_s8_u8(vld1_u8(w));
       w += 8;
       unrolled<kPixels>([&](auto p) __attribute__((always_inline)) {
         acc[p][c] = vpadalq_s16(acc[p][c], vmull_s8(bytes[p], weights));

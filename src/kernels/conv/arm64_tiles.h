@@ -18,38 +18,67 @@ extern const CompiledTiles kTilesNeonPairs;
 extern const CompiledTiles kTilesDotprod;
 extern const CompiledTiles kTilesI8mm;
 
+inline constexpr int kTileLanes = 4, kMostTileVectors = 4, kMostTileChannels = kTileLanes * kMostTileVectors;
+
+// TileConfig::finish.
+TileFinish* finish_of(const TileConfig& config);
+// By that, of block number `block` of those that `args` has.
+void finish_stored(const TileArgs& args, std::int64_t block, const std::int32_t* sums);
+
 namespace {
 
-// Walks over K as TileArgs has it: sums.add_run(x, pixel_bytes, dwords) for each run, x the first pixel's. There is at
-// least one: a loop that may not begin has the sums stored before it.
-template <class Sums>
-inline __attribute__((always_inline)) void multiply_runs(const TileArgs& args, Sums& sums) {
-  const TileConfig& c = *args.config;
-  sums.w = reinterpret_cast<const std::int8_t*>(args.weights);
+// What a tile reads of x, block after block: copied, since stores of bytes may alias all that a pointer reaches.
+struct TileRuns {
+  const std::uint8_t* const* rows;
+  std::int64_t row_count, x_offset, tap_bytes, pixel_bytes, run_bytes;
+  std::int32_t taps;
+
+  explicit TileRuns(const TileArgs& args)
+      : rows(args.rows),
+        row_count(args.row_count),
+        x_offset(args.x_offset),
+        tap_bytes(args.config->tap_bytes),
+        pixel_bytes(args.config->pixel_bytes),
+        run_bytes(std::int64_t{4} * args.config->run_dwords),
+        taps(args.config->taps) {}
+};
+
+// Walks over K: f(x) for each run, the first pixel's. There is at least one: a loop that may not begin has the sums
+// stored before it.
+template <class F>
+inline __attribute__((always_inline)) void for_runs(const TileRuns& runs, const F& f) {
   std::int64_t row = 0;
   do {
-    const std::uint8_t* x = args.rows[row] + args.x_offset;
+    const std::uint8_t* x = runs.rows[row] + runs.x_offset;
     std::int32_t tap = 0;
     do {
-      sums.add_run(x, c.pixel_bytes, c.run_dwords);
-      x += c.tap_bytes;
-    } while (++tap < c.taps);
-  } while (++row < args.row_count);
+      f(x);
+      x += runs.tap_bytes;
+    } while (++tap < runs.taps);
+  } while (++row < runs.row_count);
+}
+// sums.add_run(x, runs) of all, with the weights of block number `block`.
+template <class Sums>
+inline __attribute__((always_inline)) void multiply_runs(const TileArgs& args, const TileRuns& runs, std::int64_t block,
+                                                         Sums& sums) {
+  sums.w = reinterpret_cast<const std::uint8_t*>(args.weights) + block * args.config->block_bytes;
+  for_runs(
+      runs, [&](const std::uint8_t* x) __attribute__((always_inline)) { sums.add_run(x, runs); });
 }
 
 // Tile<pixels, vectors>::run of all that have so many sums.
-template <template <int, int> class Tile, int kMostSums, int kPixels = CompiledTiles::kMostPixels,
-          int kVectors = CompiledTiles::kMostVectors>
+template <template <int, int> class Tile, const TileTarget& target, int kPixels = CompiledTiles::kMostPixels,
+          int kVectors = std::max(2, target.max_vectors)>
 constexpr void add_tiles(CompiledTiles& tiles) {
-  if constexpr (kPixels * kVectors <= kMostSums)
+  if constexpr (kPixels * kVectors <= target.max_accumulators)
     tiles.functions[kPixels - 1][kVectors - 1] = &Tile<kPixels, kVectors>::run;
-  if constexpr (kVectors > 1) add_tiles<Tile, kMostSums, kPixels, kVectors - 1>(tiles);
-  else if constexpr (kPixels > 1) add_tiles<Tile, kMostSums, kPixels - 1>(tiles);
+  if constexpr (kVectors > 1) add_tiles<Tile, target, kPixels, kVectors - 1>(tiles);
+  else if constexpr (kPixels > 1) add_tiles<Tile, target, kPixels - 1>(tiles);
 }
 template <template <int, int> class Tile, const TileTarget& target>
 constexpr CompiledTiles compiled_tiles() {
   CompiledTiles tiles;
-  add_tiles<Tile, target.max_accumulators>(tiles);
+  add_tiles<Tile, target>(tiles);
   return tiles;
 }
 

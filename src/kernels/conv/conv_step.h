@@ -32,9 +32,10 @@ std::string conv_schedule_refusal(const ScheduledConv& conv, const Machine& mach
 
 std::string conv_refusal(const OpCall& call, const TileTarget& target);
 
-// weights s8 [block][row][tap][dword][vector][lane][4] (AVX2: s8 or s16 [dword][parity][vector][lane][2]), bias s32 and
-// multiplier f32 per lane (then the rest of the bias per lane, where there is one), w_offset s32 per lane where tiles
-// sum x, table as it is. Multiplier, w_offset and table only where the operator has them.
+// weights s8 (arm64 dotprod: u8) [block][row][tap][dword][vector][lane][4] (AVX2: s8 or s16
+// [dword][parity][vector][lane][2]), bias s32 and multiplier f32 per lane (then the rest of the bias per lane, where
+// there is one), w_offset s32 per lane where tiles sum x, table as it is. Multiplier, w_offset and table only where the
+// operator has them.
 std::vector<Tensor> pack_conv(const OpCall& call, const TileTarget& target);
 std::vector<std::int64_t> packed_conv_layout(const OpCall& call, const TileTarget& target);
 Result<std::unique_ptr<Step>> prepare_conv(const StepSpec& spec, const TileTarget& target);

@@ -28,7 +28,7 @@ bool cannot_overflow(const EpilogueParts& parts, std::span<const float> multipli
   return std::all_of(multipliers.begin(), multipliers.end(), [](float m) { return std::fabs(m) <= 0.5f; });
 }
 
-// Then no result is NaN: conversions of aarch64 saturate, and clamps may wait until results are bytes.
+// Then no result is NaN: conversions of aarch64 saturate, and clamps may wait until results are 16 or 8 bits wide.
 bool are_finite(std::span<const float> multipliers) {
   return std::all_of(multipliers.begin(), multipliers.end(), [](float m) { return std::isfinite(m); });
 }
@@ -115,8 +115,7 @@ std::unique_ptr<TileConstants> epilogue_constants(const EpilogueParts& parts, in
   if (parts.clamp != nullptr) fill(c.lowest, parts.clamp->lowest), fill(c.highest, parts.clamp->highest);
   if (parts.round != nullptr) {
     fill(c.lowest, parts.round->lowest_real()), fill(c.highest, parts.round->highest_real());
-    c.lowest_byte = static_cast<std::uint8_t>(parts.round->lowest);
-    c.highest_byte = static_cast<std::uint8_t>(parts.round->highest);
+    fill(c.lowest_bytes, parts.round->lowest), fill(c.highest_bytes, parts.round->highest);
     // An addition after rounding takes its operands without their shifts and adds its own at the end.
     fill(c.zero_point, parts.round->after - (parts.add_real != nullptr ? parts.add_real->value_shift : 0));
   }
@@ -142,6 +141,7 @@ std::unique_ptr<TileConstants> epilogue_constants(const EpilogueParts& parts, in
   fill(c.shift_words, 8);
   for (int i = 0; i < 32; ++i) c.lane_masks[i] = i < 16 ? -1 : 0;
   if (table != nullptr) std::memcpy(c.table, table, sizeof c.table);
+  fill(c.flip_bytes, table != nullptr && flips_sign(table) ? 0x80 : 0);
   return constants;
 }
 
@@ -163,7 +163,7 @@ TileConfig epilogue_config(const StepSpec& spec, const EpilogueParts& parts, con
     const bool saturates_low = saturates || (packs && (is_8bit(parts.to) || zero_point_after(parts) == 0));
     config.clamps_low = !saturates_low || parts.round->lowest != range.lowest;
     config.clamps_high = !saturates || parts.round->highest != range.highest;
-    if (target.is_compiled() && packs && is_8bit(parts.to) && are_finite(packed.multipliers))
+    if (target.is_compiled() && parts.add_real == nullptr && is_8bit(parts.to) && are_finite(packed.multipliers))
       config.clamps_low = config.clamps_high = false;
   }
   if (parts.add_real != nullptr) {

@@ -106,7 +106,7 @@ ConvGeometry geometry_of(const QuantizedConvAttrs& attrs, const ConvShapesOfCall
   if (is_column(window, x[2])) lay_down(g);
   if (g.kernel_w == 1) g.dilation_w = 1;
   g.skips_padding_rows = attrs.x_zero_point == 0 && !target.flips_x();
-  g.sums_x = has_offset && target.weight_type() == DType::s8;
+  g.sums_x = has_offset && target.weight_type() != DType::s16;
   if (is_pointwise(window)) {  // all pixels of all images are one line
     g.width = g.out_width = g.batch * g.height * g.width;
     g.batch = g.height = g.out_height = 1;

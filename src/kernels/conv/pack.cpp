@@ -102,6 +102,14 @@ Tensor pack_lanes(const ChannelBlocks& blocks, const Tensor& values) {
   return packed;
 }
 
+// w + 128, wherever a tile reads a weight.
+Tensor raised(const Tensor& weights) {
+  Tensor packed(DType::u8, weights.shape());
+  std::transform(weights.as<std::uint8_t>(), weights.as<std::uint8_t>() + weights.elements(), packed.as<std::uint8_t>(),
+                 [](std::uint8_t w) { return static_cast<std::uint8_t>(w ^ 0x80); });
+  return packed;
+}
+
 // 128 times the sum of the weights, for x that is read as x - 128; of the vector that sums x, too.
 void add_flipped(const ConvGeometry& g, const TileTarget& target, const ChannelBlocks& blocks, const Tensor& w,
                  Tensor& packed) {
@@ -161,6 +169,7 @@ std::vector<Tensor> pack_conv(const OpCall& call, const TileTarget& target) {
   const auto weights = target.weight_type() == DType::s16 ? pack_weights<std::int16_t> : pack_weights<std::int8_t>;
   std::vector<Tensor> packed{weights(g, target, blocks, w, offsets),
                              pack_lanes<std::int32_t>(blocks, constant(kConvBias))};
+  if (target.raises_weights()) packed[0] = raised(packed[0]);
   const bool is_hybrid = attrs.epilogue.find<ScaleInRun>() != nullptr;  // tiles know of x - 128 where zero points come
   if (target.flips_x() && !is_hybrid) add_flipped(g, target, blocks, w, packed[1]);
   const EpilogueParts parts = *EpilogueParts::of(attrs.epilogue, kConvOperands);

@@ -49,9 +49,23 @@ class ConvStep final : public Step {
   std::unique_ptr<TileConstants> constants_;
   // Per block, what computes `pixels` and for `pixels - 1`.
   std::array<std::vector<Tile>, 2> functions_;
+  // From a block on, how many one call computes: compiled tiles those that are alike.
+  std::vector<std::int64_t> alike_;
 };
 
+// From each block on, how many have its size and read the same channels.
+std::vector<std::int64_t> alike(const std::vector<ChannelBlock>& blocks) {
+  std::vector<std::int64_t> counts(blocks.size(), 1);
+  for (std::size_t b = blocks.size(); b-- > 1;) {
+    const ChannelBlock &one = blocks[b - 1], &next = blocks[b];
+    if (one.channels == next.channels && one.vectors == next.vectors && one.x_offset == next.x_offset)
+      counts[b - 1] = counts[b] + 1;
+  }
+  return counts;
+}
+
 Status ConvStep::emit(const TileConfig& base) {
+  alike_ = base.target.is_compiled() ? alike(blocks_.blocks) : std::vector<std::int64_t>(blocks_.blocks.size(), 1);
   const PixelTiles& tiles = walk_.tiles();
   for (int narrower = 0; narrower < 2; ++narrower) {
     TileConfig config = base;
@@ -60,6 +74,7 @@ Status ConvStep::emit(const TileConfig& base) {
     for (const ChannelBlock& block : blocks_.blocks) {
       config.vectors = block.vectors;
       config.channels = block.channels;
+      config.block_bytes = static_cast<std::int64_t>(block.vectors) * base.target.weight_bytes() * g_.k_dwords();
       auto tile = tile_of(config);
       if (!tile) return tile.errors();
       functions_[static_cast<std::size_t>(narrower)].push_back(std::move(*tile));
@@ -147,7 +162,7 @@ void ConvStep::run_tile(const StepBuffers& buffers, const TileWalk::Tile& tile,
     args.x_scales = reinterpret_cast<const float*>(buffers.inputs[static_cast<std::size_t>(x_scale_)]) + scale_of(tile);
     args.x_zero_points = reinterpret_cast<const std::uint8_t*>(buffers.inputs[kHybridXZero]) + scale_of(tile);
   }
-  for (std::size_t b = range.begin; b < range.end; ++b) {
+  for (std::size_t b = range.begin; b < range.end; b += static_cast<std::size_t>(args.repeats)) {
     const ChannelBlock& block = blocks_.blocks[b];
     const std::int64_t element = pixel * g_.out_channels + block.first;
     args.x_offset = tile.x_shift + block.x_offset;
@@ -157,6 +172,7 @@ void ConvStep::run_tile(const StepBuffers& buffers, const TileWalk::Tile& tile,
     args.w_offset = packed_.w_offset + (g_.sums_x ? block.lane : 0);
     args.residual = residual + (residual != nullptr ? element * residual_bytes_ : 0);
     args.y = buffers.outputs[0] + element * static_cast<std::int64_t>(out_bytes_);
+    args.repeats = std::min(alike_[b], static_cast<std::int64_t>(range.end - b));
     functions[b](args);
     args.prefetch += fetched_bytes_;
   }

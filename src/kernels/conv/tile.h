@@ -33,7 +33,7 @@ enum class MacStep : std::uint8_t {
   // aarch64, compiled (arm64_tile.h)
   neon_bytes,  // smull, sadalp on s8: 8 bytes of K of a pixel and channel; partial sums in four lanes
   neon_pairs,  // smull, smlal, sadalp: exact where no weight is -128
-  neon_dot,    // sdot
+  neon_dot,    // udot, of weights that are 128 more
   neon_mmla,   // usmmla: 8 bytes of K of two pixels and two channels
 };
 
@@ -52,9 +52,14 @@ struct TileTarget {
   // Of aarch64: one of the tiles that were compiled; on x86 they are generated.
   bool is_compiled() const { return step >= MacStep::neon_bytes; }
   // x is read as x - 128, in s8: biases have 128 times the sum of the weights in them.
-  bool flips_x() const { return is_compiled() && step != MacStep::neon_mmla; }
+  bool flips_x() const { return step == MacStep::neon_bytes || step == MacStep::neon_pairs; }
+  // Weights are packed as w + 128, in u8, and tiles subtract 128 times the sum of x, once for all channels.
+  bool raises_weights() const { return step == MacStep::neon_dot; }
   bool is_avx2() const { return step == MacStep::avx2_words || step == MacStep::avx2_bytes; }
-  DType weight_type() const { return step == MacStep::avx2_words ? DType::s16 : DType::s8; }
+  DType weight_type() const {
+    if (raises_weights()) return DType::u8;
+    return step == MacStep::avx2_words ? DType::s16 : DType::s8;
+  }
   // Of the weights of one dword of K for one vector.
   int weight_bytes() const { return vector_bytes() * (step == MacStep::avx2_words ? 2 : 1); }
   // Of x, that one multiply takes from each pixel.
@@ -118,6 +123,10 @@ enum class TableStep : std::uint8_t { none, bytes /* vpermi2b */, words /* vperm
 // own.
 enum class RunScales : std::uint8_t { none, shared, per_pixel };
 
+struct TileArgs;
+// Makes results of sums [pixel][vector][lane].
+using TileFinish = void(const TileArgs&, const std::int32_t* sums);
+
 // Everything that the generated code depends on; equal configurations share code.
 struct TileConfig {
   TileTarget target;
@@ -147,6 +156,10 @@ struct TileConfig {
   std::int32_t ahead_lines = 0;  // of products: lines of 64 bytes fetched into L2 from `prefetch` on by each tile
   bool adds_to_y = false;        // of products
   int sum_vectors = 0;           // of sums: from one pixel to the next
+  // Of tiles that were compiled: from a block's weights to the next one's, and what follows the sums; null: bytes are
+  // made while the sums are in registers.
+  std::int64_t block_bytes = 0;
+  TileFinish* finish = nullptr;
 
   int residual_bytes() const { return static_cast<int>(size_of(residual_type)); }
   int outputs() const { return vectors - (sums_x ? 1 : 0); }  // vectors of output channels
@@ -177,7 +190,8 @@ struct alignas(64) TileConstants {
   std::uint16_t shift_words[32];        // 8
   std::int32_t lane_masks[32];          // 16 times -1, 16 times 0
   std::uint8_t table[256];
-  std::uint8_t lowest_byte, highest_byte;  // of the convolution's rounding, as stored
+  std::uint8_t lowest_bytes[16], highest_bytes[16];  // of the convolution's rounding, as stored
+  std::uint8_t flip_bytes[16];                       // of TableStep::flips, else 0
 };
 
 // zero_point * factor as a sum of two products of 16 bits: zero_point * kZeroPointPair holds the zero point (0 to 255)
@@ -202,7 +216,7 @@ struct TileArgs {
   std::byte* y;
   const TileConstants* constants;
   const std::int32_t* sums;  // [pixel][sum_vectors][lane], without the bias
-  std::int64_t repeats;      // at least 1
+  std::int64_t repeats;      // at least 1; of convolutions that were compiled: blocks of channels, one after another
   // Of run_scales: of the tile's first pixel, or of all its pixels. `bias` is what meets the zero point then, as
   // zero_point_factor has it, `multiplier` w_scale and the real bias.
   const float* x_scales;

@@ -41,39 +41,46 @@ struct ToSums {
   const VnniRow& row;
 };
 
-// Scaled, rounded and clamped bytes; s8 as the u8 that is 128 more, until the end.
+// Scaled, rounded and clamped bytes; s8 as the u8 that is 128 more, until the end. Multipliers are finite and
+// conversions saturate, so that clamps may wait.
 template <bool kHasRest>
 struct ToBytes {
   explicit ToBytes(const VnniRow& r)
-      : row(r),
-        lowest(vdupq_n_f32(r.epilogue.round.lowest)),
+      : multiplier(r.epilogue.multiplier),
+        rest(r.epilogue.rest),
+        y(r.y),
+        y_stride(r.y_stride),
         zero_point(vdupq_n_s16(static_cast<std::int16_t>(r.epilogue.round.after + (r.to_signed ? 128 : 0)))),
-        highest(vdupq_n_u8(static_cast<std::uint8_t>(static_cast<std::int32_t>(r.epilogue.round.highest) +
-                                                     r.epilogue.round.after + (r.to_signed ? 128 : 0)))),
-        flip(vdupq_n_u8(r.to_signed ? 0x80 : 0)) {
-    unrolled<4>([&](auto q)
-                    __attribute__((always_inline)) { multiplier[q] = vld1q_f32(r.epilogue.multiplier + 4 * q); });
-  }
+        lowest(bound(r, r.epilogue.round.lowest)),
+        highest(bound(r, r.epilogue.round.highest)),
+        flip(vdupq_n_u8(r.to_signed ? 0x80 : 0)) {}
 
-  // Of a number and a NaN vmaxnm is the number. Conversions saturate, so that the upper bound may wait.
-  inline __attribute__((always_inline)) int32x4_t rounded(int32x4_t acc, int quarter) const {
-    float32x4_t whole = vcvtq_f32_s32(acc);
-    if (kHasRest) whole = vaddq_f32(whole, vld1q_f32(row.epilogue.rest + 4 * quarter));
-    return vcvtnq_s32_f32(vmaxnmq_f32(vmulq_f32(whole, multiplier[quarter]), lowest));
-  }
   inline __attribute__((always_inline)) void put(const int32x4_t (&acc)[4], std::int64_t position) const {
-    const int16x8_t first = vqmovn_high_s32(vqmovn_s32(rounded(acc[0], 0)), rounded(acc[1], 1)),
-                    second = vqmovn_high_s32(vqmovn_s32(rounded(acc[2], 2)), rounded(acc[3], 3));
-    const uint8x16_t bytes =
-        vqmovun_high_s16(vqmovun_s16(vqaddq_s16(first, zero_point)), vqaddq_s16(second, zero_point));
-    vst1q_u8(row.y + position * row.y_stride, veorq_u8(vminq_u8(bytes, highest), flip));
+    const float32x4x4_t factors = vld1q_f32_x4(multiplier);
+    int32x4_t q[4];
+    unrolled<4>([&](auto i) __attribute__((always_inline)) {
+      float32x4_t whole = vcvtq_f32_s32(acc[i]);
+      if (kHasRest) whole = vaddq_f32(whole, vld1q_f32(rest + 4 * i));
+      q[i] = vcvtnq_s32_f32(vmulq_f32(whole, factors.val[i]));
+    });
+    const int16x8_t first = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(q[0]), q[1]), zero_point),
+                    second = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(q[2]), q[3]), zero_point);
+    const uint8x16_t bytes = vqmovun_high_s16(vqmovun_s16(first), second);
+    vst1q_u8(y + position * y_stride, veorq_u8(vminq_u8(vmaxq_u8(bytes, lowest), highest), flip));
   }
 
-  const VnniRow& row;
-  float32x4_t lowest;
+ private:
+  static uint8x16_t bound(const VnniRow& r, float real) {
+    const std::int32_t stored = static_cast<std::int32_t>(real) + r.epilogue.round.after + (r.to_signed ? 128 : 0);
+    return vdupq_n_u8(static_cast<std::uint8_t>(stored));
+  }
+
+  // By value: stores of bytes may alias anything reached through a pointer.
+  const float *multiplier, *rest;
+  std::uint8_t* y;
+  std::int64_t y_stride;
   int16x8_t zero_point;
-  uint8x16_t highest, flip;
-  float32x4_t multiplier[4];
+  uint8x16_t lowest, highest, flip;
 };
 
 // Positions beyond the last one are computed of what lies behind the strip, and left out.
@@ -109,16 +116,18 @@ void row_by(const VnniRow& row) {
   }
 }
 
+using Quads = uint8x16_t[4];
+
 // Columns of x as in a strip, straight from the image; any of the rows may be padding, and so may the columns. Windows
 // are at most three rows high: the third one stands for the fourth, which has no weights.
 struct ImageColumns {
-  const std::uint8_t* from[kDirectRows];  // of a column at a time, the first inside next
+  const std::uint8_t* from[kDirectRows];  // the next column inside
   std::int64_t step[kDirectRows];
-  std::int64_t before, inside;  // columns of padding still to come, then those inside
+  std::int64_t first_inside, inside;
   uint8x16_t flip, outside;
 
   ImageColumns(const VnniStrip& strip, const std::uint8_t (&padding)[kBlock])
-      : before(strip.first_inside),
+      : first_inside(strip.first_inside),
         inside(strip.end_inside - strip.first_inside),
         flip(vdupq_n_u8(strip.flip)),
         outside(vdupq_n_u8(strip.padding ^ strip.flip)) {
@@ -128,11 +137,15 @@ struct ImageColumns {
     });
   }
 
-  inline __attribute__((always_inline)) void next(uint8x16_t (&quads)[4]) {
-    if (--before >= 0 || --inside < 0) {
-      unrolled<4>([&](auto q) __attribute__((always_inline)) { quads[q] = outside; });
-      return;
-    }
+  // Of `count` columns from `column` on.
+  bool are_inside(std::int64_t column, std::int64_t count) const {
+    return column >= first_inside && column + count <= first_inside + inside;
+  }
+  inline __attribute__((always_inline)) void next(std::int64_t column, Quads& quads) {
+    if (are_inside(column, 1)) return next_inside(quads);
+    unrolled<4>([&](auto q) __attribute__((always_inline)) { quads[q] = outside; });
+  }
+  inline __attribute__((always_inline)) void next_inside(Quads& quads) {
     uint8x16_t row[kDirectRows];
     unrolled<kDirectRows>([&](auto r) __attribute__((always_inline)) {
       row[r] = veorq_u8(vld1q_u8(from[r]), flip);
@@ -157,17 +170,26 @@ void direct_by(const VnniStrip& strip, const VnniRow& row) {
   const Finish end(row);
   const std::int32_t* const bias = row.bias;
   const std::int64_t count = row.count;
+  // Positions whose new columns are all inside.
+  const std::int64_t begin = kStride == 1 ? strip.first_inside - 2 : strip.first_inside / 2,
+                     ending = kStride == 1 ? strip.end_inside - 2 : (strip.end_inside - 1) / 2;
   int8x16_t weights[12];
   unrolled<12>([&](auto i) __attribute__((always_inline)) { weights[i] = vld1q_s8(row.weights + i * kBlock); });
-  uint8x16_t left[4], middle[4], right[4];
-  columns.next(left);
-  if (kStride == 1) columns.next(middle);
+  Quads left, middle, right;
+  columns.next(0, left);
+  if (kStride == 1) columns.next(1, middle);
   for (std::int64_t position = 0; position < count; ++position) {
-    if (kStride == 2) columns.next(middle);
-    columns.next(right);
+    if (position >= begin && position < ending) {
+      if (kStride == 2) columns.next_inside(middle);
+      columns.next_inside(right);
+    } else {
+      if (kStride == 2) columns.next(2 * position + 1, middle);
+      columns.next(kStride * position + 2, right);
+    }
+    const int32x4x4_t start = vld1q_s32_x4(bias);
     int32x4_t acc[4];
     unrolled<4>([&](auto q) __attribute__((always_inline)) {
-      acc[q] = vdotq_s32(vld1q_s32(bias + 4 * q), vreinterpretq_s8_u8(left[q]), weights[q]);
+      acc[q] = vdotq_s32(start.val[q], vreinterpretq_s8_u8(left[q]), weights[q]);
       acc[q] = vdotq_s32(acc[q], vreinterpretq_s8_u8(middle[q]), weights[4 + q]);
       acc[q] = vdotq_s32(acc[q], vreinterpretq_s8_u8(right[q]), weights[8 + q]);
       left[q] = kStride == 1 ? middle[q] : right[q];

@@ -2,7 +2,9 @@
 // a residual leave the registers finished; others are finished from the accumulators, as the kernels that go position
 // by position do it. Part of kernels/.
 #include <array>
+#include <cmath>
 #include <cstring>
+#include <span>
 
 #include "kernels/depthwise/depthwise.h"
 #include "kernels/depthwise/rows.h"
@@ -100,6 +102,9 @@ Placement place(const DepthwiseShape& s, const VnniSet& set) {
 
 // What the rows do not finish themselves.
 bool finishes_from_sums(const EpilogueParts& parts) { return !is_8bit(parts.to) || parts.other >= 0; }
+bool are_finite(std::span<const float> multipliers) {
+  return std::all_of(multipliers.begin(), multipliers.end(), [](float m) { return std::isfinite(m); });
+}
 EpilogueParts parts_of(const Attrs& attrs) {
   return *EpilogueParts::of(attrs.as<QuantizedConvAttrs>().epilogue, kConvOperands);
 }
@@ -388,7 +393,9 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
                 .rest = has_rest ? spec.packed[kRest].as<float>() : nullptr,
                 .table = has_table ? spec.packed[kTable].as<std::uint8_t>() : nullptr,
                 .lookup = &lookup(),
-                .finishes_from_sums = finishes_from_sums(parts),
+                // Of Arm channels lie in their order in any case, and rows take no product for NaN.
+                .finishes_from_sums = finishes_from_sums(parts) ||
+                                      (set.takes_signed && !are_finite(spec.packed[kMultiplier].span<float>())),
                 .other = parts.other,
                 .y_element_bytes = size_of(call.output().dtype),
                 .row_groups = row_groups,

@@ -3,6 +3,7 @@
 #ifndef OCTAVO_KERNELS_FLOAT_CHAINS_H_
 #define OCTAVO_KERNELS_FLOAT_CHAINS_H_
 
+#include "kernels/float/lane_chains.h"
 #include "kernels/float/sums.h"
 #include "kernels/simd/scalar.h"
 
@@ -66,9 +67,42 @@ void chains_of_rows(const ChainTile& t) {
   if constexpr (kRows > 1) chains_of_rows<S, kRows - 1>(t);
 }
 
+template <class S, int kRows>
+void lane_chains_of_rows(const ChainTile& t, float* sums) {
+  if (t.rows == kRows)
+    return t.vectors == 1 ? LaneChains<S, kRows, 1>::run(t, sums) : LaneChains<S, kRows, kChainVectors>::run(t, sums);
+  if constexpr (kRows > 1) lane_chains_of_rows<S, kRows - 1>(t, sums);
+}
+
+// By an array of all sums: f(its vector, where it lies in y from its beginning on, column, lanes that y has).
+template <class S, class F>
+void for_vectors(const ChainTile& t, float* sums, const F& f) {
+  for (int p = 0; p < t.rows; ++p) {
+    for (int v = 0; v < t.vectors; ++v, sums += S::kLanes) {
+      const std::int64_t column = v * S::kLanes;
+      f(sums, p * t.y_stride + column, column, t.width - column < S::kLanes ? t.width - column : S::kLanes);
+    }
+  }
+}
+template <class S>
+void lane_chains(const ChainTile& t) {
+  float sums[kChainRows<S> * kChainVectors * S::kLanes] = {};
+  if (t.continues) {
+    for_vectors<S>(t, sums, [&](float* sum, std::int64_t at, std::int64_t, std::int64_t lanes) {
+      S::store(sum, S::load_first(t.y + at, lanes, 0.0f));
+    });
+  }
+  lane_chains_of_rows<S, kChainRows<S>>(t, sums);
+  for_vectors<S>(t, sums, [&](const float* sum, std::int64_t at, std::int64_t column, std::int64_t lanes) {
+    const auto load = [lanes](const float* p) { return S::load_first(p, lanes, 0.0f); };
+    S::store_first(t.y + at, ended<S>(S::load(sum), t.end, column, at, load), lanes);
+  });
+}
+
 template <class S>
 void chains(const ChainTile& tile) {
-  chains_of_rows<S, kChainRows<S>>(tile);
+  if constexpr (requires { typename S::Four; }) lane_chains<S>(tile);
+  else chains_of_rows<S, kChainRows<S>>(tile);
 }
 
 template <class S, int kPixels, int kVectors>

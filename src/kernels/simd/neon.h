@@ -232,6 +232,14 @@ struct Neon {
   static F32 sqrt(F32 x) { return {One::sqrt(x.low), One::sqrt(x.high)}; }
   static F32 max(F32 a, F32 b) { return {One::max(a.low, b.low), One::max(a.high, b.high)}; }
   static F32 min(F32 a, F32 b) { return {One::min(a.low, b.low), One::min(a.high, b.high)}; }
+  // Multiplied by number `i` of four.
+  using Four = float32x4_t;
+  static Four load_four(const float* p) { return vld1q_f32(p); }
+  static Four set_four(float x) { return vdupq_n_f32(x); }
+  template <int i>
+  static F32 fma_by(Four a, F32 b, F32 c) {
+    return {vfmaq_laneq_f32(c.low, b.low, a, i), vfmaq_laneq_f32(c.high, b.high, a, i)};
+  }
   static float lowest(F32 x) { return One::lowest(One::min(x.low, x.high)); }
   static float highest(F32 x) { return One::highest(One::max(x.low, x.high)); }
   static std::int32_t total(S32 x) { return One::total(One::add_s32(x.low, x.high)); }

@@ -27,7 +27,8 @@ Result<Tile> tile_of(const TileConfig& config) {
                  .where = "convolution tile",
                  .found = "a tile that was not compiled",
                  .expected = "one of aarch64"};
-  auto owned = std::make_shared<const TileConfig>(config);
+  auto owned = std::make_shared<TileConfig>(config);
+  owned->finish = finish_of(config);
   const TileConfig* const pointer = owned.get();
   return Tile{function, pointer, std::move(owned)};
 }
