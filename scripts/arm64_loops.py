@@ -17,14 +17,14 @@ import sys
 TILES = [
     ("arm64_neon", "Products)0", r"smull2?", 8, "5, 1"),
     ("arm64_neon", "Products)1", r"smlal2", 16, "5, 1"),
-    ("arm64_dotprod", "DotTile", r"sdot", 16, "6, 4"),
+    ("arm64_dotprod", "DotTile", r"udot", 16, "6, 4"),
     ("arm64_i8mm", "MmlaTile", r"usmmla", 32, "2, 4"),  # pairs of pixels
 ]
 # Object, what a function's name has in it, its instruction, what one is worth, and in what. One loop of each.
 FAMILIES = [
     ("depthwise", "accumulate_position", r"smlal2?", 4, "MACs"),
     ("integer_attention", "run_head", r"smull2?", 4, "MACs"),
-    ("float", "chain_tile", r"fmla", 4, "MACs in f32"),
+    ("float", "LaneChains", r"fmla", 4, "MACs in f32"),
     ("table", "lookup", r"tb[lx]", 4, "bytes"),
     ("lines", "layer_norm_lines", r"fmla|fmul|fadd|fsub", 4, "operations in f32"),
     ("lines", "softmax_lines", r"fmla|fmul|fadd|fsub", 4, "operations in f32"),
