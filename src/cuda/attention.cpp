@@ -6,7 +6,7 @@
 #include "cuda/element_kernel.h"
 #include "kernels/attention_mask.h"
 #include "kernels/epilogue/parts.h"
-#include "kernels/epilogue/stage_reader.h"
+#include "kernels/integer_attention/head_epilogue.h"
 #include "ops/quantized_attention/quantized_attention.h"
 
 namespace octavo::cuda {
@@ -101,21 +101,6 @@ Result<std::unique_ptr<Step>> make_real(const CallView& call, const StepSpec& sp
 }
 
 // ---- of bytes ----
-
-struct HeadEpilogue {
-  const Affine* affine = nullptr;
-  const Round* round = nullptr;  // of bytes
-
-  static std::optional<HeadEpilogue> of(const Epilogue& epilogue) {
-    HeadEpilogue found;
-    StageReader in(epilogue, kAttentionOperands);
-    found.affine = in.take<Affine>();
-    found.round = in.take<Round>();
-    const bool fits =
-        found.round == nullptr ? epilogue.to == DType::f32 : found.round->before == 0 && size_of(epilogue.to) == 1;
-    return found.affine != nullptr && fits && in.is_done() ? std::optional(found) : std::nullopt;
-  }
-};
 
 std::string refuse_stored(const CallView& call) {
   if (!HeadEpilogue::of(call.attrs->as<QuantizedAttentionAttrs>().epilogue))

@@ -3,7 +3,7 @@
 #include "cuda/cuda.h"
 #include "cuda/element_kernel.h"
 #include "kernels/epilogue/parts.h"
-#include "kernels/epilogue/stage_reader.h"
+#include "kernels/integer_norm/norm_epilogue.h"
 #include "ops/layer_norm/layer_norm.h"
 #include "ops/quantized_layer_norm/quantized_layer_norm.h"
 #include "ops/quantized_softmax/quantized_softmax.h"
@@ -150,22 +150,6 @@ Result<std::unique_ptr<Step>> make_byte_softmax(const CallView& call, const Step
 
 // ---- quantized_layer_norm ----
 
-struct NormEpilogue {
-  const Round* round = nullptr;
-  int factor = -1, table = -1;
-
-  // Scale and shift, then nothing (f32), or a rounding and perhaps a table.
-  static std::optional<NormEpilogue> of(const Epilogue& epilogue) {
-    NormEpilogue found;
-    StageReader in(epilogue, kLayerNormOperands);
-    if (in.take<ScaleAndShift>(found.factor) == nullptr) return std::nullopt;
-    found.round = in.take<Round>();
-    in.take<Lookup>(found.table);
-    if (found.round != nullptr ? found.round->before != 0 : epilogue.to != DType::f32) return std::nullopt;
-    return in.is_done() ? std::optional(found) : std::nullopt;
-  }
-};
-
 std::string refuse_norm(const CallView& call) {
   const auto epilogue = NormEpilogue::of(call.attrs->as<QuantizedLayerNormAttrs>().epilogue);
   if (!epilogue) return "needs an epilogue of a scale and a shift, a rounding and a table";
@@ -193,8 +177,8 @@ Result<std::unique_ptr<Step>> make_norm(const CallView& call, const StepSpec& sp
   args.result.to = to == DType::f32 ? NormTo::f32 : to == DType::s16 ? NormTo::s16 : NormTo::bytes;
   if (epilogue.round != nullptr) args.result.round = row_round(*epilogue.round);
   maker.point(args.x, Operand::input, 0);
-  maker.point(args.result.factor, Operand::input, static_cast<std::size_t>(epilogue.factor));
-  maker.point(args.result.shift, Operand::input, static_cast<std::size_t>(epilogue.factor) + 1);
+  maker.point(args.result.factor, Operand::input, epilogue.factor_input());
+  maker.point(args.result.shift, Operand::input, epilogue.shift_input());
   maker.point_if(epilogue.table >= 0, args.result.table, Operand::input, static_cast<std::size_t>(epilogue.table));
   maker.point(args.y, Operand::output, 0);
   maker.launch.kernel = "norm_stored";

@@ -5,8 +5,8 @@
 #include "kernels/cache_line.h"
 #include "kernels/call.h"
 #include "kernels/epilogue/parts.h"
-#include "kernels/epilogue/stage_reader.h"
 #include "kernels/integer_attention/head.h"
+#include "kernels/integer_attention/head_epilogue.h"
 #include "kernels/jit/code.h"
 #include "ops/quantized_attention/quantized_attention.h"
 
@@ -128,21 +128,6 @@ void run(const Params& p, const StepBuffers& buffers, ItemRange range) {
 }
 
 // ---- calls ----
-
-struct HeadEpilogue {
-  const Affine* affine = nullptr;
-  const Round* round = nullptr;  // of bytes
-
-  static std::optional<HeadEpilogue> of(const Epilogue& epilogue) {
-    HeadEpilogue found;
-    StageReader in(epilogue, kAttentionOperands);
-    found.affine = in.take<Affine>();
-    found.round = in.take<Round>();
-    const bool is_rounded = found.round != nullptr && found.round->before == 0 && is_8bit(epilogue.to);
-    const bool is_real = found.round == nullptr && epilogue.to == DType::f32;
-    return found.affine != nullptr && (is_rounded || is_real) && in.is_done() ? std::optional(found) : std::nullopt;
-  }
-};
 
 AttentionSizes sizes_of(const CallView& call) { return AttentionSizes::of(*call.input(0).shape, *call.input(1).shape); }
 
