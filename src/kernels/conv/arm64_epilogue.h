@@ -51,7 +51,11 @@ template <int kMost, int kVectors>
 inline __attribute__((always_inline)) void finish_sums(const TileArgs& args, std::int64_t block, int pixels,
                                                        int32x4_t (&sums)[kMost][kVectors]) {
   if constexpr (kVectors == kMostTileVectors) {
-    if (args.config->finish == nullptr) return finish_plain(args, block, pixels, sums);
+    if (args.config->finish == nullptr) {
+      finish_plain(args, block, pixels, sums);
+      if (args.config->table == TableStep::scalar) look_up_bytes(args, block, pixels);
+      return;
+    }
   }
   std::int32_t stored[kMost][kVectors][kTileLanes];
   unrolled<kMost>([&](auto p) __attribute__((always_inline)) {

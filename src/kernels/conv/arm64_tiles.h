@@ -22,7 +22,9 @@ inline constexpr int kTileLanes = 4, kMostTileVectors = 4, kMostTileChannels = k
 
 // TileConfig::finish.
 TileFinish* finish_of(const TileConfig& config);
-// By that, of block number `block` of those that `args` has.
+// Of 16 channels of block number `block`, which are results but for their table.
+void look_up_bytes(const TileArgs& args, std::int64_t block, int pixels);
+// By TileConfig::finish, of block number `block` of those that `args` has.
 void finish_stored(const TileArgs& args, std::int64_t block, const std::int32_t* sums);
 
 namespace {

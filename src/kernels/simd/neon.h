@@ -128,8 +128,7 @@ struct Neon4 {
 
   // Four instructions look up 64 entries each.
   static void lookup(const std::uint8_t* table, const std::uint8_t* x, std::uint8_t* y, std::int64_t n) {
-    const ByteTable bytes = {vld1q_u8_x4(table), vld1q_u8_x4(table + 64), vld1q_u8_x4(table + 128),
-                             vld1q_u8_x4(table + 192)};
+    const ByteTable bytes = ByteTable::at(table);
     std::int64_t i = 0;
     for (; i + 64 <= n; i += 64) {
       const uint8x16x4_t index = vld1q_u8_x4(x + i);
@@ -138,12 +137,20 @@ struct Neon4 {
     for (; i + 16 <= n; i += 16) vst1q_u8(y + i, bytes.of(vld1q_u8(x + i)));
     Scalar::lookup(table, x + i, y + i, n - i);
   }
+  // In place: 16 bytes of each row, rows `stride` apart.
+  static void lookup_rows(const std::uint8_t* table, std::uint8_t* y, std::int64_t rows, std::int64_t stride) {
+    const ByteTable bytes = ByteTable::at(table);
+    for (; rows > 0; --rows, y += stride) vst1q_u8(y, bytes.of(vld1q_u8(y)));
+  }
 
  private:
   // In 16 registers. tbx keeps what an index outside of its part already has.
   struct ByteTable {
     uint8x16x4_t first, second, third, fourth;
 
+    static ByteTable at(const std::uint8_t* table) {
+      return {vld1q_u8_x4(table), vld1q_u8_x4(table + 64), vld1q_u8_x4(table + 128), vld1q_u8_x4(table + 192)};
+    }
     uint8x16_t of(uint8x16_t index) const {
       uint8x16_t entries = vqtbl4q_u8(first, index);
       entries = vqtbx4q_u8(entries, second, vsubq_u8(index, vdupq_n_u8(64)));

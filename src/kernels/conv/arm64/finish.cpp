@@ -291,8 +291,7 @@ bool makes_bytes(const TileConfig& c) {
 
 TileFinish* finish_of(const TileConfig& c) {
   if (makes_bytes(c)) {
-    const bool is_plain = c.addition == Addition::none && c.channels == kMostTileChannels && c.rest_offset == 0 &&
-                          c.table != TableStep::scalar;
+    const bool is_plain = c.addition == Addition::none && c.channels == kMostTileChannels && c.rest_offset == 0;
     if (is_plain) return nullptr;
     return c.addition == Addition::none ? finish_bytes<Addition::none> : finish_bytes<Addition::integer>;
   }
@@ -302,6 +301,11 @@ TileFinish* finish_of(const TileConfig& c) {
     case RunScales::per_pixel: return added_finish_of<RunScales::per_pixel>(c.addition);
   }
   return nullptr;
+}
+
+void look_up_bytes(const TileArgs& args, std::int64_t block, int pixels) {
+  auto* y = reinterpret_cast<std::uint8_t*>(args.y) + block * kMostTileChannels;
+  Neon4::lookup_rows(args.constants->table, y, pixels, args.config->out_channels);
 }
 
 void finish_stored(const TileArgs& args, std::int64_t block, const std::int32_t* sums) {
