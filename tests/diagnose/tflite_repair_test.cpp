@@ -26,7 +26,7 @@ Tensor numbers(Shape shape, int least, int most) {
 // Layers on [1, 8, 8, 4]; `at` is what was made last.
 class Network : public TfliteBuilder {
  public:
-  Network(DType type, float scale, std::int64_t zero) : type_(type), scale_(scale), zero_(zero) {
+  Network(DType type, float scale, std::int64_t zero) : scale_(scale), zero_(zero) {
     at = type == DType::f32 ? input({"x", type, {1, 8, 8, 4}}) : input({"x", type, {1, 8, 8, 4}, {scale}, {zero}});
   }
 
@@ -76,7 +76,6 @@ class Network : public TfliteBuilder {
   int at = 0;
 
  private:
-  DType type_;
   float scale_;
   std::int64_t zero_;
   int count_ = 0;
