@@ -394,8 +394,9 @@ bool changes_scale(const FileView& view, const ViewNode& node) {
   const int dequantize = view.producer_if(view.input(node, 0), Kind::dequantize);
   const auto behind = sight::quantizers_of(view, view.output(node));
   if (dequantize < 0 || behind.empty()) return false;
-  const auto& before = view.tensor(view.input(view.node(dequantize), 0)).quant;
-  const auto& after = view.tensor(view.output(view.node(behind[0]))).quant;
+  const int from = view.input(view.node(dequantize), 0), to = view.output(view.node(behind[0]));
+  if (from < 0 || to < 0) return false;  // a broken file's
+  const auto &before = view.tensor(from).quant, &after = view.tensor(to).quant;
   return before && after && !(*before == *after);
 }
 
