@@ -3,13 +3,12 @@
     python scripts/stories/rates.py ort -o F.json        (or litert)
 
 Times rows of one operator (rates_ort.py, rates_litert.py) on one thread, and finds what explains them: for products the time of a call, of
-a multiply-accumulate, of an element that is gathered for a window, of a result and of a weight, none of them below 0; for everything else
-the time of an element. No network is measured.
+a multiply-accumulate, of an element that is gathered for a window, of a result, of a weight and of one that no cache holds, none of them
+below 0; for everything else the time of an element. No network is measured.
 Needs: pip install onnxruntime onnx (or ai-edge-litert), numpy, scipy
 """
 
 import argparse
-import collections
 import importlib
 import json
 import subprocess
@@ -22,12 +21,15 @@ import common
 import numpy as np
 from scipy.optimize import nnls
 
-# width, width of every other one, size, window
+# width, width of every other one, size, window; then of some stride or groups
 WINDOWS = ((16, 16, 56, 3), (32, 32, 56, 3), (64, 64, 28, 3), (64, 64, 56, 3), (128, 128, 28, 3), (128, 128, 14, 3), (256, 256, 14, 3), (512, 512, 7, 3), (64, 64, 14, 5))
 POINTS = ((24, 144, 56, 1), (64, 64, 56, 1), (32, 192, 28, 1), (128, 128, 28, 1), (64, 384, 14, 1), (256, 256, 14, 1), (512, 512, 7, 1), (160, 960, 7, 1), (256, 1024, 14, 1))
+GROUPS = ((64, 64, 56, 3, 1, 8), (64, 64, 28, 3, 1, 4), (104, 104, 28, 3, 1, 13), (128, 128, 28, 3, 1, 4), (208, 208, 14, 3, 1, 26), (440, 440, 7, 3, 1, 55), (256, 256, 14, 3, 1, 32))
 CHANNELS = ((32, 32, 56, 3), (64, 64, 56, 3), (144, 144, 28, 3), (384, 384, 14, 3), (960, 960, 7, 3), (256, 256, 14, 5), (96, 96, 28, 5))
-ROWS = ((256, 256, 1, 1), (1024, 1024, 1, 1), (1280, 1000, 1, 1), (2048, 512, 1, 1), (384, 384, 32, 1), (384, 1536, 128, 1), (768, 768, 64, 1))
-SHAPES = {"conv": WINDOWS, "pointwise": POINTS, "depthwise": CHANNELS, "matmul": ROWS}
+ROWS = ((256, 256, 1, 1), (1024, 1024, 1, 1), (1280, 1000, 1, 1), (2048, 512, 1, 1), (384, 384, 32, 1), (384, 1536, 128, 1), (768, 768, 64, 1), (2048, 2048, 1, 1), (4096, 4096, 1, 1))
+SHAPES = {"conv": WINDOWS, "grouped": GROUPS, "pointwise": POINTS, "depthwise": CHANNELS, "matmul": ROWS}
+COSTS = ("call_us", "mac_ns", "gathered_ns", "result_ns", "weight_ns", "far_weight_ns")
+NEAR_WEIGHTS = 2_000_000  # kNearWeights of src/diagnose/engine_cost.cpp
 SIZES = ((32, 14), (64, 28), (64, 56), (256, 28))
 
 
@@ -42,15 +44,17 @@ def least_us(run, seconds):
     return least * 1e6
 
 
-def facts_of(kind, width, out, size, window):
-    """Of one product: call, multiply-accumulates, gathered elements, results, weights; in thousands but the call."""
+def facts_of(kind, width, out, size, window, stride=1, groups=1):
+    """Of one product: calls, multiply-accumulates, gathered elements, results, weights, of a matrix those that no cache holds; in thousands but the calls."""
     if kind == "matmul":
-        return [1, size * width * out / 1e3, 0, size * out / 1e3, width * out / 1e3]
-    pixels, area = size * size, window * window
+        weights = width * out
+        return [1, size * weights / 1e3, 0, size * out / 1e3, weights / 1e3, max(0, weights - NEAR_WEIGHTS) / 1e3]
+    pixels, area = (size // stride) ** 2, window * window
     if kind == "depthwise":
-        return [1, pixels * out * area / 1e3, 0, pixels * out / 1e3, out * area / 1e3]
+        return [1, pixels * out * area / 1e3, size * size * width / 1e3, pixels * out / 1e3, out * area / 1e3, 0]
     gathered = pixels * width * area / 1e3 if window > 1 else 0
-    return [1, pixels * width * out * area / 1e3, gathered, pixels * out / 1e3, width * out * area / 1e3]
+    weights = width // groups * out * area
+    return [groups, pixels * weights / 1e3, gathered, pixels * out / 1e3, weights / 1e3, 0]
 
 
 def fitted(facts, times):
@@ -66,17 +70,19 @@ def products(engine, session, folder, seconds):
     for form, kinds in engine.FORMS.items():
         found[form] = {}
         for kind in kinds:
-            facts, times = [], []
-            for shape in SHAPES[kind]:
+            facts, times, more = [], [], engine.MORE_SHAPES.get((form, kind), ())
+            for shape in (*SHAPES[kind], *more):
                 least = []
                 for count in (2, 6):
                     engine.product_row(str(folder / "row"), form, kind, count, *shape)
                     least.append(least_us(session(folder / "row").run, seconds))
                 width, out, *rest = shape
                 pair = np.mean([facts_of(kind, width, out, *rest), facts_of(kind, out, width, *rest)], 0)
+                if kind == "depthwise" and not more:
+                    pair[2] = 0  # as many as results
                 facts.append(pair), times.append(max((least[1] - least[0]) / 4, 0.01))
             costs, worst = fitted(facts, times)
-            found[form][kind] = dict(zip(("call_us", "mac_ns", "gathered_ns", "result_ns", "weight_ns"), (round(float(each), 6) for each in costs)))
+            found[form][kind] = dict(zip(COSTS, (round(float(each), 6) for each in costs)))
             print(f"{form} {kind}: {found[form][kind]}, off by up to {100 * worst:.0f} %", file=sys.stderr, flush=True)
     return found
 

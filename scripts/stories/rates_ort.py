@@ -56,11 +56,12 @@ class Row:
         onnx.save(model, path)
 
 
-def product(row, x, form, kind, width, out, window):
+def product(row, x, form, kind, width, out, window, groups=1):
     """One product behind another, in a form of src/diagnose/engine_cost.h."""
     is_matmul = kind == "matmul"
-    shape = (width, out) if is_matmul else (out, 1 if kind == "depthwise" else width, window, window)
-    attributes = {} if is_matmul else {"pads": [window // 2] * 4, "group": width if kind == "depthwise" else 1}
+    groups = width if kind == "depthwise" else groups
+    shape = (width, out) if is_matmul else (out, width // groups, window, window)
+    attributes = {} if is_matmul else {"pads": [window // 2] * 4, "group": groups}
     op, axis = ("MatMul", 1) if is_matmul else ("Conv", 0)
     if form == "packed_float":
         return row.node(op, [x, row.constant(row.random.standard_normal(shape, np.float32) * 0.05)], **attributes)
@@ -78,13 +79,13 @@ def product(row, x, form, kind, width, out, window):
     return row.node(f"QLinear{op}", [x, scale, zero, *rest], **attributes)
 
 
-def product_row(path, form, kind, count, width, out, size, window):
-    """`size`: pixels of a side, or rows of a matrix. Widths alternate between `width` and `out`."""
+def product_row(path, form, kind, count, width, out, size, window, _stride=1, groups=1):
+    """`size`: pixels of a side, or rows of a matrix. Widths alternate between `width` and `out`. Strides are 1."""
     row = Row([size, width] if kind == "matmul" else [1, width, size, size], {"signed_slow": np.int8, "unsigned_slow": np.uint8}.get(form, np.float32))
     x = row.pair("x") if form == "integer" else "x"
     for at in range(count):
         widths = (width, out) if at % 2 == 0 else (out, width)
-        x = product(row, x, form, kind, *widths, window)
+        x = product(row, x, form, kind, *widths, window, groups)
     row.save(path, x)
 
 
@@ -118,7 +119,7 @@ PASSES = {
     "float_sigmoid": (np.float32, _floats("Sigmoid")),
     "float_function": (np.float32, _floats("HardSwish")),
     "float_relu": (np.float32, _floats("Relu")),
-    "max_pool": (np.uint8, _floats("MaxPool", kernel_shape=[3, 3], pads=[1] * 4)),
+    "slow_max_pool": (np.uint8, _floats("MaxPool", kernel_shape=[3, 3], pads=[1] * 4)),
     "float_max_pool": (np.float32, _floats("MaxPool", kernel_shape=[3, 3], pads=[1] * 4)),
     "float_softmax": (np.float32, _floats("Softmax")),
     "transpose": (np.uint8, _floats("Transpose", perm=[0, 2, 3, 1])),
@@ -144,14 +145,9 @@ def mean_row(path, is_integer, count, channels, size):
     row.save(path, row.node("Concat", means, axis=0))
 
 
-FORMS = {
-    "packed_float": ("conv", "pointwise", "depthwise", "matmul"),
-    "loose_float": ("conv", "pointwise", "depthwise", "matmul"),
-    "integer": ("conv", "pointwise", "depthwise", "matmul"),
-    "signed_slow": ("conv", "pointwise", "depthwise", "matmul"),
-    "unsigned_slow": ("conv", "pointwise", "depthwise", "matmul"),
-    "dynamic": ("conv", "pointwise", "depthwise", "matmul"),
-}
+KINDS = ("conv", "grouped", "pointwise", "depthwise", "matmul")
+FORMS = {form: KINDS for form in ("packed_float", "loose_float", "integer", "signed_slow", "unsigned_slow", "dynamic")}
+MORE_SHAPES = {}
 
 
 class session:
@@ -203,15 +199,29 @@ def passes(folder, sizes, seconds):
             elements.append([channels * size * size])
             times.append(np.mean([each for kind, every in kernels.items() if op in (None, kind) for each in every]))
         found[name] = round(float(fitted_through(elements, times)), 4)
-    for name, is_integer in (("average", True), ("float_average", False)):
+    means = lambda is_integer: lambda path, *of: mean_row(path, is_integer, *of)
+    for name, make, op, is_optimized in (
+        ("average", means(True), "QLinearGlobalAveragePool", False),
+        ("float_average", means(False), "GlobalAveragePool", False),
+        ("max_pool", pool_row, "NhwcMaxPool", True),
+    ):
         elements, times = [], []
         for channels, size in sizes:
-            mean_row(str(folder / "row"), is_integer, 4, channels, size)
-            kernels = session(folder / "row", True, False).kernels_us(max(20, int(seconds * 400)))
+            make(str(folder / "row"), 4, channels, size)
+            kernels = session(folder / "row", True, is_optimized).kernels_us(max(20, int(seconds * 400)))
             elements.append([channels * size * size])
-            times.append(np.mean(kernels["QLinearGlobalAveragePool" if is_integer else "GlobalAveragePool"]))
+            times.append(np.mean(kernels[op]))
         found[name] = round(float(fitted_through(elements, times)), 4)
     return {"passes_ns": found, "node_us": round(node_us(folder), 3)}
+
+
+def pool_row(path, count, channels, size):
+    """Max pools behind a convolution on bytes, which has channels last, as they then have."""
+    row = Row([1, channels, size, size], np.uint8)
+    x = product(row, "x", "unsigned_slow", "pointwise", channels, channels, 1)
+    for _ in range(count):
+        x = row.node("MaxPool", [x], kernel_shape=[3, 3], pads=[1] * 4)
+    row.save(path, x)
 
 
 def fitted_through(elements, times):

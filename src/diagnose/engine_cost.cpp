@@ -14,7 +14,7 @@ namespace {
 constexpr std::array<std::string_view, static_cast<std::size_t>(Form::count)> kForms = {
     "packed_float", "loose_float", "integer", "signed_slow", "unsigned_slow", "dynamic", "wide"};
 constexpr std::array<std::string_view, static_cast<std::size_t>(ProductKind::count)> kProductKinds = {
-    "conv", "pointwise", "depthwise", "matmul"};
+    "conv", "grouped", "pointwise", "depthwise", "matmul"};
 constexpr std::array<std::string_view, static_cast<std::size_t>(Pass::count)> kPasses = {
     "none",          "quantize",       "dequantize",    "quantize16",
     "dequantize16",  "requantize",     "add",           "mul",
@@ -22,7 +22,11 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Pass::count)> kP
     "float_add",     "float_mul",      "float_sigmoid", "float_function",
     "float_relu",    "float_max_pool", "float_softmax", "float_transpose",
     "float_average", "float_window",   "wide_add",      "wide_mul",
-    "slow_relu",     "slow_function",  "slow_softmax",  "slow_window"};
+    "slow_max_pool", "slow_relu",      "slow_function", "slow_softmax",
+    "slow_window"};
+
+// Weights of a matrix that caches hold (NEAR_WEIGHTS of scripts/stories/rates.py).
+constexpr double kNearWeights = 2e6;
 
 using nlohmann::json;
 
@@ -41,7 +45,8 @@ EngineRates rates_in(const json& object) {
                                                .mac_ns = cost.at("mac_ns").get<double>(),
                                                .gathered_ns = cost.at("gathered_ns").get<double>(),
                                                .result_ns = cost.at("result_ns").get<double>(),
-                                               .weight_ns = cost.at("weight_ns").get<double>()};
+                                               .weight_ns = cost.at("weight_ns").get<double>(),
+                                               .far_weight_ns = cost.at("far_weight_ns").get<double>()};
     }
   }
   return rates;
@@ -64,11 +69,23 @@ bool is_pointwise(const FileView& view, const std::vector<std::int64_t>& shape) 
   return true;
 }
 
+// Of a convolution; 1 where the file does not say. TFLite says it by the channels that weights have.
+std::int64_t groups_of(const FileView& view, const ViewNode& node) {
+  if (view.format != FileFormat::tflite)
+    return std::max<std::int64_t>(1, node.integer(view.format == FileFormat::zip ? "groups" : "group", 1));
+  const int x = view.input(node, 0), weights = sight::stored_weights(view, node);
+  if (x < 0 || weights < 0) return 1;
+  const auto &given = view.tensor(x).shape, &taken = view.tensor(weights).shape;
+  if (!given || !taken || given->empty() || taken->empty() || taken->back() < 1) return 1;
+  return std::max<std::int64_t>(1, given->back() / taken->back());
+}
+
 ProductKind kind_of_product(const FileView& view, const ViewNode& node) {
   if (node.kind == Kind::depthwise_conv) return ProductKind::depthwise;
   if (node.kind == Kind::matmul) return ProductKind::matmul;
   const int weights = sight::stored_weights(view, node);
   const auto* shape = weights < 0 || !view.tensor(weights).shape ? nullptr : &*view.tensor(weights).shape;
+  if (groups_of(view, node) > 1) return ProductKind::grouped;
   const bool is_one = shape != nullptr && shape->size() > 2 && is_pointwise(view, *shape);
   return is_one ? ProductKind::pointwise : ProductKind::conv;
 }
@@ -112,12 +129,18 @@ double product_ms(const FileView& view, const ViewNode& node, const EngineRates&
   const auto results = static_cast<double>(view.tensor(view.output(node)).elements());
   const int stored = sight::stored_weights(view, node);
   const double weights = stored < 0 ? 0.0 : static_cast<double>(view.tensor(stored).elements());
-  // Each pixel gathers what one of its results sums up, for every group.
-  const double groups = static_cast<double>(node.integer("group", 1));
-  const double gathered = kind == ProductKind::conv && weights > 0.0 ? macs / weights * (macs / results) * groups : 0.0;
-  return cost.call_us * 1e-3 +
-         (cost.mac_ns * macs + cost.gathered_ns * gathered + cost.result_ns * results + cost.weight_ns * weights) *
-             1e-6;
+  const double groups = kind == ProductKind::grouped ? static_cast<double>(groups_of(view, node)) : 1.0;
+  double gathered = 0.0;
+  if (kind == ProductKind::depthwise) {
+    gathered = static_cast<double>(view.tensor(view.input(node, 0)).elements());
+  } else if ((kind == ProductKind::conv || kind == ProductKind::grouped) && weights > 0.0) {
+    // Each pixel gathers what one of its results sums up, for every group.
+    gathered = macs / weights * (macs / results) * groups;
+  }
+  const double far_weights = kind == ProductKind::matmul ? std::max(0.0, weights - kNearWeights) : 0.0;
+  return cost.call_us * 1e-3 * groups + (cost.mac_ns * macs + cost.gathered_ns * gathered + cost.result_ns * results +
+                                         cost.weight_ns * weights + cost.far_weight_ns * far_weights) *
+                                            1e-6;
 }
 
 double pass_ms(std::int64_t elements, Pass pass, const EngineRates& rates) {

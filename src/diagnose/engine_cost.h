@@ -50,22 +50,24 @@ enum class Pass : std::uint8_t {
   float_window,  // an average of some pixels, by results
   wide_add,
   wide_mul,
-  slow_relu,  // LiteRT's own kernels for bytes, where its delegate has none
+  slow_max_pool,  // ONNX Runtime's on bytes, where channels are not last
+  slow_relu,      // LiteRT's own kernels for bytes, where its delegate has none
   slow_function,
   slow_softmax,
   slow_window,
   count,
 };
 
-enum class ProductKind : std::uint8_t { conv, pointwise, depthwise, matmul, count };
+enum class ProductKind : std::uint8_t { conv, grouped, pointwise, depthwise, matmul, count };
 
 // Of one thread.
 struct ProductCost {
-  double call_us = 0.0;
+  double call_us = 0.0;      // of each group
   double mac_ns = 0.0;       // of a multiply-accumulate
-  double gathered_ns = 0.0;  // of an element brought to a window of more than one pixel
+  double gathered_ns = 0.0;  // of an element brought to a window of more than one pixel; depthwise: of an input
   double result_ns = 0.0;
   double weight_ns = 0.0;
+  double far_weight_ns = 0.0;  // more, of each weight of a matrix that is larger than caches
 };
 
 struct EngineRates {

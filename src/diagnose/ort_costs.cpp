@@ -202,13 +202,18 @@ bool is_gate(const FileView& view, const ViewNode& node) {
 
 class Costs {
  public:
-  Costs(const FileView& view, const EngineRates& rates) : view_(view), rates_(rates), costs_(view.nodes.size()) {}
+  Costs(const FileView& view, const EngineRates& rates)
+      : view_(view), rates_(rates), costs_(view.nodes.size()), layouts_(view.nodes.size()) {}
 
   std::vector<NodeCost> run() && {
     for (std::size_t i = 0; i < view_.nodes.size(); ++i) {
       const ViewNode& node = view_.nodes[i];
       if (view_.output(node) < 0 || node.kind == Kind::quantize || node.kind == Kind::dequantize) continue;
+      layouts_[i] = layout_before(node);
       is_product(node.kind) ? add_product(node, costs_[i]) : add_other(node, costs_[i]);
+      if (node.kind == Kind::max_pool && costs_[i].is_integer) add_max_pool(node, layouts_[i], costs_[i]);
+      const bool is_float = !costs_[i].is_integer && node.kind != Kind::relu;
+      if (is_product(node.kind) || is_float) layouts_[i] = {!is_float && node.kind != Kind::matmul, costs_[i].cause};
     }
     for (std::size_t i = 0; i < view_.nodes.size(); ++i) {
       const ViewNode& node = view_.nodes[i];
@@ -250,6 +255,35 @@ class Costs {
     }
   }
 
+  // How results lie; and why not with channels last, where a product in floats is to blame.
+  struct Layout {
+    bool has_channels_last = false;
+    std::optional<Cause> why_not = std::nullopt;
+  };
+
+  // What stands behind convolutions on bytes has channels last as they have.
+  Layout layout_before(const ViewNode& node) const {
+    Layout layout;
+    for (const int x : node.inputs) {
+      const int before = x < 0 ? -1 : sight::before_pair(view_, x);
+      const int maker = before < 0 ? -1 : view_.tensor(before).producer;
+      if (maker < 0) continue;
+      const Layout& made = layouts_[static_cast<std::size_t>(maker)];
+      layout.has_channels_last = layout.has_channels_last || made.has_channels_last;
+      if (!layout.why_not) layout.why_not = made.why_not;
+    }
+    return layout;
+  }
+
+  // Of bytes: a kernel with vector instructions where channels are last.
+  void add_max_pool(const ViewNode& node, const Layout& before, NodeCost& cost) const {
+    cost.best_ms = pass_ms(result_elements(view_, node), Pass::max_pool, rates_);
+    if (before.has_channels_last) return;
+    cost.ms = pass_ms(result_elements(view_, node), Pass::slow_max_pool, rates_);
+    cost.cause = before.why_not;
+    if (!cost.cause) cost.best_ms = cost.ms;
+  }
+
   // Between pairs of bytes that fit its kernel.
   bool is_fused(const ViewNode& node, const Work& work, std::optional<Cause>& cause) const {
     const int result = view_.output(node);
@@ -269,7 +303,8 @@ class Costs {
     if (!has_pair) return false;
     if (is_wide) cause = Cause::sixteen_bit_activations;
     else if (has_float || !is_alone) cause = node.kind == Kind::add ? std::optional(Cause::missing_output_pair) : cause;
-    else if (!keeps_scale(node) && (is_signed || stays_signed(view_, view_.output(view_.node(quantizers[0])))))
+    else if ((!keeps_scale(node) || node.kind == Kind::max_pool) &&
+             (is_signed || stays_signed(view_, view_.output(view_.node(quantizers[0])))))
       cause = Cause::signed_activations;
     else return !keeps_scale(node) || !changes_scale(view_, node);
     return false;
@@ -381,6 +416,7 @@ class Costs {
   const FileView& view_;
   const EngineRates& rates_;
   std::vector<NodeCost> costs_;
+  std::vector<Layout> layouts_;
 };
 
 }  // namespace

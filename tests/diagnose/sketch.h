@@ -59,6 +59,8 @@ class Sketch {
     return index;
   }
 
+  void reshape(int index, std::vector<std::int64_t> shape) { at(index).shape = std::move(shape); }
+
   // What the node gives, floats unless `result` is a tensor made before.
   int node(const std::string& op, std::vector<int> inputs, int result = -1) {
     if (result < 0) result = tensor();
@@ -71,6 +73,7 @@ class Sketch {
     return result;
   }
   ViewNode& last() { return view_.nodes.back(); }
+  std::size_t index_of_last() const { return view_.nodes.size() - 1; }
 
   // The words of a format.
   std::string word(Kind kind) const {
