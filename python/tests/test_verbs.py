@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import onnx_file
 import pytest
-from conftest import as_inputs
+from conftest import ROOT, as_inputs
 
 import octavo
 
@@ -129,6 +129,18 @@ def test_diagnose_measures_its_repairs(tmp_path: Path) -> None:
     assert "gained" in str(report)
     with pytest.raises(octavo.UsageError, match="openvino"):
         octavo.diagnose(path, measure=True, engine="openvino")
+
+
+def test_diagnose_measures_repairs_of_tflite(tmp_path: Path) -> None:
+    """u8, which becomes s8."""
+    pytest.importorskip("ai_edge_litert")
+    path = ROOT / "tests/import/litert/conv_u8.tflite"
+    report = octavo.diagnose(path, write_fixed=tmp_path / "fixed.tflite", measure=True, seconds=0.01, threads=1)
+    rows = report["measured"]["rows"]
+    assert [row["name"] for row in rows] == ["as it is", *(each["name"] for each in report["repairs"])] == ["as it is", "signed-bytes"]
+    assert all(row["min_ms"] > 0 for row in rows) and "gained_ms" in rows[1]
+    assert rows[-1]["sqnr_db"] is None or rows[-1]["sqnr_db"] > 20
+    assert report["measured"]["engine"].startswith("ai_edge_litert") and (tmp_path / "fixed.tflite").read_bytes()[4:8] == b"TFL3"
 
 
 def test_a_budget(digits: str, digits_samples: np.ndarray) -> None:

@@ -8,10 +8,15 @@
 namespace octavo {
 namespace {
 
+// Light or dark as the reader's system is; what is wider than a phone scrolls by itself.
 constexpr std::string_view kPageStyle =
-    "body{font:14px sans-serif;margin:24px;max-width:1140px}table{border-collapse:collapse;margin:8px 0}"
-    "td,th{padding:2px 8px;border-bottom:1px solid #ddd;text-align:left;vertical-align:top}.n{text-align:right}"
-    ".grid{stroke:#ddd}text{font-size:11px;fill:#555}h2{margin-top:28px}";
+    ":root{color-scheme:light dark}body{font:15px/1.45 sans-serif;margin:24px;max-width:1140px}"
+    "h1{font-size:24px;overflow-wrap:anywhere}h2{font-size:19px;margin-top:28px}"
+    "table{border-collapse:collapse;margin:8px 0;display:block;overflow-x:auto}"
+    "td,th{padding:2px 8px;border-bottom:1px solid #8885;text-align:left;vertical-align:top}.n{text-align:right}"
+    "pre{background:#8882;padding:8px 12px;white-space:pre-wrap;overflow-wrap:anywhere}small,.quiet{opacity:.75}"
+    ".grid{stroke:#8885}text{font-size:11px;fill:currentColor;opacity:.75}"
+    "@media(max-width:640px){body{margin:14px}}";
 
 }  // namespace
 
@@ -82,11 +87,13 @@ std::string escaped_html(std::string_view text) {
   return escaped;
 }
 
-std::string html_page(std::string_view title, std::string_view body) {
+std::string html_page(std::string_view title, std::string_view body, std::string_view style) {
   return fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{0}</title><style>{1}</style></head>"
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>{0}</title><style>{1}{3}</style>"
+      "</head>"
       "<body>\n<h1>{0}</h1>\n{2}</body></html>\n",
-      escaped_html(title), kPageStyle, body);
+      escaped_html(title), kPageStyle, body, style);
 }
 
 }  // namespace octavo

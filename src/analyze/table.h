@@ -44,8 +44,9 @@ class Table {
 // Text, fit for elements and quoted attributes of HTML.
 std::string escaped_html(std::string_view text);
 
-// A page that needs nothing else, with its title as first heading; `body` is markup.
-std::string html_page(std::string_view title, std::string_view body);
+// A page that needs nothing else, with its title as first heading; `body` is markup, `style` CSS beside that of all
+// pages.
+std::string html_page(std::string_view title, std::string_view body, std::string_view style = "");
 inline constexpr double kPageWidth = 1100.0;  // of drawings, in CSS pixels
 
 }  // namespace octavo

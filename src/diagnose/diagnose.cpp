@@ -138,14 +138,17 @@ std::string Diagnosis::verdict() const {
   const auto first =
       std::ranges::find_if(findings, [](const Finding& f) { return !f.is_about_answers() && f.ms() > 0.0; });
   const auto answer = std::ranges::find_if(findings, &Finding::is_about_answers);
+  const auto told = [](const Finding& f) {
+    return f.nodes.size() == 1 ? f.where : fmt::format("{} nodes", f.nodes.size());
+  };
   std::string text;
   const double all = run_ms();
   if (first != findings.end())
     text = fmt::format("{} loses {:.2f} of {:.2f} ms, most of it because {} ({}).", title, std::min(lost_ms(), all),
-                       all, summary_of(first->cause), first->where);
+                       all, summary_of(first->cause), told(*first));
   else text = fmt::format("{} computes this file as fast as it can, as far as its rules are known.", title);
   if (answer != findings.end())
-    text += fmt::format(" Its answers are in doubt: {} ({}).", summary_of(answer->cause), answer->where);
+    text += fmt::format(" Its answers are in doubt: {} ({}).", summary_of(answer->cause), told(*answer));
   return text;
 }
 

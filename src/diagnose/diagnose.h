@@ -54,8 +54,11 @@ std::string diagnosis_html(const Diagnosis& diagnosis);
 // Keys as docs/cli.md has them.
 nlohmann::json diagnosis_json(const Diagnosis& diagnosis);
 
-// What to type next.
-std::string next_command(const Diagnosis& diagnosis);
+// What to type next, and what it does, as a sentence.
+struct NextStep {
+  std::string command, effect;
+};
+NextStep next_step(const Diagnosis& diagnosis);
 
 // Of a waterfall: what adds up to the last one.
 struct WaterfallBar {

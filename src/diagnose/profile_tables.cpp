@@ -68,7 +68,8 @@ class Counters {
  public:
   bool take(const std::string& line, ProfileSums& sums) {
     const auto cells = cells_of(line, ';');
-    if (cells[0] == "layerName") return table_.take_heads(cells), true;
+    if (cells[0] == "layerName") return table_.take_heads(cells), is_open_ = true;
+    if (cells[0] == "Total") is_open_ = false;
     const auto ms = number_in(table_.cell(cells, "realTime (ms)"));
     const std::string status = table_.cell(cells, "execStatus");
     if (!ms || cells[0] == "Total" || status.find("EXECUTED") == std::string::npos || status.starts_with("NOT"))
@@ -76,9 +77,12 @@ class Counters {
     // The kernel's name ends with the type that it computes in: "brgconv_avx512_I8".
     return sums.add(cells[0], table_.cell(cells, "layerType") + " " + table_.cell(cells, "execType"), *ms);
   }
+  // Whether a block has begun whose total, its last line, has not come.
+  bool is_open() const { return is_open_; }
 
  private:
   Table table_;
+  bool is_open_ = false;
 };
 
 // benchmark_model --enable_op_profiling=true: "node type, first, avg_ms, %, cdf%, mem KB, times called, name", in text
@@ -88,6 +92,7 @@ class Operators {
   double whole_ms = 0.0;  // "Inference timings in us: Init: 61, First inference: 5419, ..., Inference (avg): 5000"
 
   bool take(const std::string& line, ProfileSums& sums) {
+    is_row_cut_ = false;
     if (line.find("Initialization") != std::string::npos) is_run_ = false;
     if (line.find("Operator-wise Profiling Info for Regular") != std::string::npos) is_run_ = true;
     if (line.find("====") != std::string::npos) {
@@ -106,11 +111,15 @@ class Operators {
       cells[0] += ", " + cells[1];
       cells.erase(cells.begin() + 1);
     }
+    is_row_cut_ = cells.size() > 1 && cells.size() < table_.heads();
     const auto ms = number_in(table_.cell(cells, "avg ms"));
     if (!ms) return table_.clear(), true;  // what follows is no table
     const double calls = number_in(table_.cell(cells, "times called")).value_or(1.0);
     return sums.add(table_.cell(cells, "name"), table_.cell(cells, "node type"), *ms * std::max(calls, 1.0));
   }
+
+  // Whether the last line is a row that lacks cells.
+  bool ends_in_row() const { return is_row_cut_; }
 
  private:
   void take_heads(const std::string& line) {
@@ -126,7 +135,7 @@ class Operators {
 
   Table table_;
   char separator_ = '\t';
-  bool is_run_ = true, is_order_ = false;
+  bool is_run_ = true, is_order_ = false, is_row_cut_ = false;
 };
 
 // A delegate's operators stand below the node that it is, and their times in that of the node.
@@ -154,6 +163,8 @@ Result<Profile> read_tables(std::istream& file, const std::string& path) {
     if (!is_taken) return no_profile(path, "more nodes than any network has");
   }
   if (!file.eof()) return no_profile(path, "a line of more than " + std::to_string(kLongestLine) + " characters");
+  if (counters.is_open()) return no_profile(path, "counters that end before their total");
+  if (operators.ends_in_row()) return no_profile(path, "a table that ends in the middle of a row");
   Profile profile{.engine = Engine::openvino, .nodes = counted.nodes()};
   if (profile.nodes.empty()) profile = litert_profile(listed, operators.whole_ms);
   if (profile.nodes.empty()) return no_profile(path, "a text without times of nodes");

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "analyze/table.h"
@@ -112,25 +114,48 @@ bool is_repaired(const Diagnosis& d, const Finding& finding) {
   }
 }
 
+// As one word of a shell's.
+std::string in_shell(const std::string& word) {
+  const bool is_plain = std::ranges::all_of(word, [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::string_view("/._-+=,:@%").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (is_plain) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+// The name of a file to write, in the folder where one works.
+std::string beside(const Diagnosis& d, std::string_view ending) {
+  return in_shell(std::filesystem::path(d.model).stem().string() + std::string(ending));
+}
+
 }  // namespace
 
-std::string next_command(const Diagnosis& d) {
+NextStep next_step(const Diagnosis& d) {
   const bool is_slow =
       std::ranges::any_of(d.findings, [](const Finding& f) { return !f.is_about_answers() && f.ms() > 0.0; });
-  if (d.view.dialect == Dialect::fp32) return fmt::format("octavo quantize {} --calibrate PATH -o F.onnx", d.model);
-  if (is_slow && d.view.format == FileFormat::onnx && d.engine == Engine::ort)
-    return fmt::format("octavo diagnose {} --write-fixed F.onnx", d.model);
-  if (d.engine == Engine::litert &&
-      std::ranges::any_of(d.findings, [&](const Finding& f) { return is_repaired(d, f); }))
-    return fmt::format("octavo diagnose {} --write-fixed F.tflite", d.model);
-  return fmt::format("octavo bench {}", d.model);
+  const std::string model = in_shell(d.model);
+  if (d.view.dialect == Dialect::fp32)
+    return {fmt::format("octavo quantize {} --calibrate PATH -o {}", model, beside(d, ".int8.onnx")),
+            "Quantizes the network by the samples of PATH."};
+  const bool is_repaired_for_ort = is_slow && d.view.format == FileFormat::onnx && d.engine == Engine::ort;
+  const bool is_repaired_for_litert =
+      d.engine == Engine::litert &&
+      std::ranges::any_of(d.findings, [&](const Finding& f) { return is_repaired(d, f); });
+  if (is_repaired_for_ort || is_repaired_for_litert)
+    return {fmt::format("octavo diagnose {} --write-fixed {}", model,
+                        beside(d, is_repaired_for_ort ? ".fixed.onnx" : ".fixed.tflite")),
+            fmt::format("Writes the same network as a file that {} is fast for, and checks that it answers alike.",
+                        title_of(d.engine))};
+  return {"octavo bench " + model, "Times the file in Octavo."};
 }
 
 std::string diagnosis_text(const Diagnosis& d) {
   std::string text = fmt::format("{}  {} {}, for {}\n{}\n\n{}", d.model, d.view.format_name(), name_of(d.view.dialect),
                                  title_of(d.engine), d.verdict(), census_text(d));
   for (const std::string& unknown : d.view.unresolved) text += "  not known: " + unknown + "\n";
-  if (d.view.dialect == Dialect::fp32) return text + "\nnext: " + next_command(d) + "\n";
+  if (d.view.dialect == Dialect::fp32) return text + "\nnext: " + next_step(d).command + "\n";
   text += fmt::format("\ntime of a run{}\n{}",
                       d.profile ? ", by the profile" : ", predicted for one thread (" + d.rates.source + ")",
                       waterfall_text(d));
@@ -164,7 +189,7 @@ std::string diagnosis_text(const Diagnosis& d) {
         fmt::format("\n{}. {}  {}, {}\n   {}\n   where: {}\n   do:    {}\n   here:  Octavo {}\n   from:  {}\n", i + 1,
                     name_of(f.cause), cost, name_of(f.sureness), f.what, f.where, f.advice, f.octavo, f.source);
   }
-  return text + "\nnext: " + next_command(d) + "\n";
+  return text + "\nnext: " + next_step(d).command + "\n";
 }
 
 nlohmann::json diagnosis_json(const Diagnosis& d) {
@@ -197,7 +222,7 @@ nlohmann::json diagnosis_json(const Diagnosis& d) {
                            {"left_out", {{"findings", d.left_out}, {"ms", d.left_out_ms}}},
                            {"waterfall", waterfall},
                            {"unknown", d.view.unresolved},
-                           {"next", next_command(d)},
+                           {"next", next_step(d).command},
                            {"census",
                             {{"exporter", c.exporter},
                              {"quantizer", c.quantizer},

@@ -56,7 +56,7 @@ TEST_F(WriteFixed, TfliteStaysTflite) {
   constexpr int kHardSwish = 117;
   net.add({.code = kHardSwish, .inputs = {x}, .outputs = {y}});
   ASSERT_TRUE(write_text(path("m.tflite"), net.bytes()));
-  expect("diagnose m.tflite", 0, "next: octavo diagnose m.tflite --write-fixed F.tflite");
+  expect("diagnose m.tflite", 0, "next: octavo diagnose m.tflite --write-fixed m.fixed.tflite");
   expect("diagnose m.tflite --write-fixed f.tflite --json r.json", 0, "slow-bytes-in-floats");
   EXPECT_EQ(json("r.json")["repairs"][0]["places"], 1);
   expect("compare m.tflite f.tflite", 0, "");

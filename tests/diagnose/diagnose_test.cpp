@@ -218,13 +218,21 @@ TEST(Report, SaysWhatWasFound) {
   EXPECT_EQ(json["findings"][0]["cause"], "batch-norm-unfolded");
   EXPECT_EQ(json["census"]["batch_norms"]["count"], 1);
   EXPECT_NE(diagnosis_text(diagnosis).find("--write-fixed"), std::string::npos);
-  EXPECT_NE(diagnosis_html(diagnosis).find("<svg"), std::string::npos);
+  const std::string page = diagnosis_html(diagnosis);
+  for (const char* part : {"class=\"verdict\"", "--write-fixed ", ".fixed.onnx", "class=\"bar\"", "class=\"finding\""})
+    EXPECT_NE(page.find(part), std::string::npos) << part;
   // What is between the totals adds up to the last one.
   double sum = 0.0;
   for (const WaterfallBar& bar : waterfall_of(diagnosis)) {
     if (bar.is_total) EXPECT_NEAR(sum, bar.ms, 1e-9);
     else sum += bar.ms;
   }
+}
+
+TEST(Report, TypesNamesAsAShellReadsThem) {
+  Diagnosis diagnosis = diagnosed(Network({.has_norm = true}).bytes());
+  diagnosis.model = "/a b/it's.onnx";
+  EXPECT_EQ(next_step(diagnosis).command, "octavo diagnose '/a b/it'\\''s.onnx' --write-fixed 'it'\\''s.fixed.onnx'");
 }
 
 std::string of_folder(const std::string& name) {
