@@ -126,5 +126,33 @@ TEST(PoolKernels, Quantized) {
   EXPECT_TRUE(kernels_missing(ran, "pool_q8").empty());
 }
 
+// Averages that are 1 / count below a whole number, of either sign, of windows with fewer and with more values than f32
+// has whole sums of; 17 channels are vectors and a rest.
+TEST(PoolKernels, IntegerAveragesAreCutOffExactly) {
+  constexpr std::int64_t kChannels = 17;
+  for (const auto& [height, width] : {std::pair<std::int64_t, std::int64_t>{3, 3}, {255, 257}, {256, 256}}) {
+    const std::int64_t count = height * width;
+    for (const int zero_point : {0, 255}) {
+      QuantizedPoolAttrs attrs{.form = QuantizedPoolForm::integer_average,
+                               .window = {{height, width}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
+                               .epilogue = {.to = DType::u8}};
+      attrs.x_zero_point = zero_point;
+      attrs.epilogue.stages.emplace_back(Round{.after = zero_point});
+      Tensor x(DType::u8, Shape{1, height, width, kChannels});
+      const auto values = x.span<std::uint8_t>();
+      for (std::int64_t i = 0; i < count; ++i) {
+        for (std::int64_t c = 0; c < kChannels; ++c) {
+          // The sum and a half are one less than `whole` of each.
+          const std::int64_t whole = 255 - 15 * c, far = whole - (i <= count / 2 ? 1 : 0);
+          values[static_cast<std::size_t>(i * kChannels + c)] =
+              static_cast<std::uint8_t>(zero_point == 0 ? far : 255 - far);
+        }
+      }
+      const KernelCase test{.spec = &kQuantizedPool, .attrs = attrs, .inputs = {x}};
+      EXPECT_TRUE(kernels_missing(check_kernels(test), "pool_q8").empty());
+    }
+  }
+}
+
 }  // namespace
 }  // namespace octavo::testing

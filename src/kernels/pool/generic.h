@@ -153,16 +153,20 @@ void sum_scaled(const PoolTaps& p, const QuantizedPool& q, float* sum) {
   });
 }
 
-// The loop has its bounds in locals: the compiler would not vectorize what a store may alias.
-// integer_average of each: division in f64 is exact here, as the quotient is below 2^9 and the divisor below 2^23, and
-// the compiler has vectors for it.
-void integer_averages(std::int32_t* sums, std::int64_t n, std::int64_t count) {
+// integer_average of each. Division in Real is exact where sums are whole in it and quotients are below 2^9: what is
+// cut off is at least 1 / count, more than rounding adds. Without branches, which would keep the compiler from vectors.
+template <class Real>
+void integer_averages_by(std::int32_t* sums, std::int64_t n, std::int64_t count) {
   const auto half = static_cast<std::int32_t>(count / 2);
-  const auto divisor = static_cast<double>(count);
+  const auto divisor = static_cast<Real>(count);
   for (std::int64_t c = 0; c < n; ++c) {
-    const std::int32_t sum = sums[c];
-    sums[c] = static_cast<std::int32_t>(static_cast<double>(sum > 0 ? sum + half : sum - half) / divisor);
+    const std::int32_t sum = sums[c], sign = sum >> 31;
+    sums[c] = static_cast<std::int32_t>(static_cast<Real>(sum + ((half ^ sign) - sign)) / divisor);
   }
+}
+void integer_averages(std::int32_t* sums, std::int64_t n, std::int64_t count) {
+  constexpr std::int64_t kWholeInF32 = 1 << 16;  // times 256, 24 bits
+  count < kWholeInF32 ? integer_averages_by<float>(sums, n, count) : integer_averages_by<double>(sums, n, count);
 }
 
 template <class S>
