@@ -13,7 +13,6 @@
 #include "plan/dataflow.h"
 #include "planner/choice_list.h"
 #include "run/access.h"
-#include "run/device.h"
 
 namespace octavo {
 namespace {
@@ -218,16 +217,22 @@ double median_ms(std::vector<std::int64_t>& ns) {
 
 namespace {
 
-// A plan for a device, as the planner saw it.
+bool is_for_others(const Plan& plan) { return !host_machine().isa.contains(plan.needs); }
+
+std::string machine_text(const Machine& machine) {
+  if (machine.isa.has(Isa::cuda)) return fmt::format("{}, {} multiprocessors", machine.name, machine.cores);
+  return fmt::format("{}, one thread at {:.4g} GHz", machine.name, machine.speeds.gigahertz);
+}
+
+// A plan for another machine or a device, as the planner saw it.
 Result<Explanation> predicted(const std::string& name, const v1::CompiledModel& compiled, const RunChoice& choice) {
   Explanation e{.model = name, .info = compiled.info(), .is_predicted = true};
   const auto index = plan_of_shapes(e.info, choice);
   if (!index) return index.errors();
   e.plan = e.info.plans[*index];
   const Plan& plan = v1::Access::of(compiled).plans[*index];
-  e.machine = fmt::format("{}, {} multiprocessors", plan.machine.name, plan.machine.cores);
-  e.peaks.tensor_gmacs = plan.machine.speeds.tile_gmacs * plan.machine.cores;
-  e.peaks.read_gbytes = plan.machine.speeds.memory_gbytes;
+  e.machine = machine_text(plan.machine);
+  e.peaks = known_peaks(plan.machine);
   const std::vector<ValueIndex> value_roots = roots(plan);
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     ExplainedStep step = described(plan, value_roots, i);
@@ -243,7 +248,7 @@ Result<Explanation> predicted(const std::string& name, const v1::CompiledModel& 
 
 Result<Explanation> explain(const std::string& name, const v1::CompiledModel& compiled, const ExplainOptions& options) {
   const std::vector<Plan>& plans = v1::Access::of(compiled).plans;
-  if (std::any_of(plans.begin(), plans.end(), is_for_device)) return predicted(name, compiled, options.choice);
+  if (std::any_of(plans.begin(), plans.end(), is_for_others)) return predicted(name, compiled, options.choice);
   auto session = Session::create(compiled, options.choice, options.threads);
   if (!session) return session.errors();
   Explanation e{.model = name, .info = compiled.info(), .plan = session->plan(), .threads = session->threads()};

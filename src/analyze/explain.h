@@ -65,7 +65,7 @@ struct Explanation {
   v1::ModelInfo info;
   v1::PlanInfo plan;
   int threads = 1;
-  // Of a plan for a device: nothing was run; times, and the peaks, are what its machine says.
+  // Of a plan for another machine or a device: nothing was run; times, and the peaks, are what that machine says.
   bool is_predicted = false;
   std::string machine;  // that the plan is for, where nothing was run
   std::int64_t runs = 0;
@@ -105,7 +105,8 @@ Result<std::vector<std::int64_t>> time_runs(Session& session, double seconds);
 // Of times that are not none; they are in another order afterwards.
 double median_ms(std::vector<std::int64_t>& ns);
 
-// Runs a plan on seeded random numbers; one for a device is not run: times are those predicted. Errors: those of
+// Runs a plan on seeded random numbers; one for a device, or for instructions that this machine lacks, is not run:
+// times are those predicted, of one thread. Errors: those of
 // loading and running.
 Result<Explanation> explain(const std::string& name, const v1::CompiledModel& compiled, const ExplainOptions& options);
 

@@ -62,8 +62,8 @@ class Roofline {
         fmt::format("<svg width=\"{}\" height=\"{}\" role=\"img\" aria-label=\"roofline\">\n", kPageWidth, kHeight);
     svg += grid();
     svg += roof(e_.peaks.amx_gmacs, StepType::integer, "tdpbusd") +
-           roof(e_.peaks.dot_gmacs, StepType::integer, "vpdpbusd") +
-           roof(e_.peaks.madd_gmacs, StepType::integer, "vpmaddwd") +
+           roof(e_.peaks.dot_gmacs, StepType::integer, e_.peaks.dot_name) +
+           roof(e_.peaks.madd_gmacs, StepType::integer, e_.peaks.madd_name) +
            roof(e_.peaks.fma_gmacs, StepType::floating, "fp32");
     for (const ExplainedStep& s : e_.steps) {
       if (s.macs == 0) continue;
@@ -159,13 +159,16 @@ std::string steps(const Explanation& e) {
 }  // namespace
 
 std::string explanation_html(const Explanation& e) {
+  const std::string where = e.is_predicted ? "nothing was run: times and peaks are predicted, of " + e.machine
+                                           : fmt::format("{} threads on {}", e.threads, host_machine().name);
+  const std::string runs =
+      e.is_predicted ? "" : fmt::format(" (median of {}), {:.3f} ms the sum of its kernels", e.runs, e.steps_ms());
   std::string body = fmt::format(
-      "<p>{}, {} nodes became {} kernels; {}, batch {}, inputs {}, {} threads on {}.<br>{:.3f} ms a run (median of "
-      "{}), {:.3f} ms "
-      "the sum of its kernels, {:.1f} % of the multiply-accumulates in integers.<br>Measured peaks: {}.</p>\n",
+      "<p>{}, {} nodes became {} kernels; {}, batch {}, inputs {}; {}.<br>{:.3f} ms a run{}, {:.1f} % of the "
+      "multiply-accumulates in integers.<br>Peaks: {}.</p>\n",
       escaped_html(e.info.dialect), e.info.source_nodes, e.steps.size(), name_of(e.plan.precision), e.plan.batch,
-      escaped_html(brief(shapes_of(e.plan.inputs))), e.threads, escaped_html(host_machine().name), e.run_ms, e.runs,
-      e.steps_ms(), 100.0 * e.integer_share_of_macs(), to_string(e.peaks));
+      escaped_html(brief(shapes_of(e.plan.inputs))), escaped_html(where), e.run_ms, runs,
+      100.0 * e.integer_share_of_macs(), to_string(e.peaks));
   if (e.plan.steps_by_image > 0) {
     fmt::format_to(
         std::back_inserter(body),

@@ -32,8 +32,8 @@ IsaSet isa_of(const HardwareWords& words);
 bool are_of_two_processors(IsaSet a, IsaSet b);
 
 // What only the processor that this program is built for can be asked: of x86/ or arm64/.
-IsaSet detected_isa();
-std::string processor_name();
+// Its name and instruction sets; where the processor is one of known_cores.h, also caches and speeds.
+Machine detected_processor();
 
 // A file of the kernel's, which has no size before it is read.
 std::optional<std::string> read_system_file(const std::string& path);

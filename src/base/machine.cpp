@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/host.h"
+#include "base/known_cores.h"
 
 namespace octavo {
 namespace {
@@ -30,24 +31,19 @@ std::int64_t cache_bytes(int name, std::int64_t fallback) {
 }
 
 Machine detect() {
-  const Machine defaults;
-  return {.name = processor_name(),
-          .isa = detected_isa(),
-          .l1_bytes = cache_bytes(_SC_LEVEL1_DCACHE_SIZE, defaults.l1_bytes),
-          .l2_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE, defaults.l2_bytes),
-          .l3_bytes = cache_bytes(_SC_LEVEL3_CACHE_SIZE, defaults.l3_bytes),
-          .cores = usable_cores()};
+  Machine machine = detected_processor();
+  machine.l1_bytes = cache_bytes(_SC_LEVEL1_DCACHE_SIZE, machine.l1_bytes);
+  machine.l2_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE, machine.l2_bytes);
+  machine.l3_bytes = cache_bytes(_SC_LEVEL3_CACHE_SIZE, machine.l3_bytes);
+  machine.cores = usable_cores();
+  return machine;
 }
 
-// Of the targets of aarch64; nothing for other words.
-std::optional<IsaSet> arm64_isa(std::string_view target) {
-  IsaSet isa;
-  isa.add(Isa::neon);
-  if (target == "arm64-neon") return isa;
-  isa.add(Isa::dotprod);
-  if (target == "arm64-dotprod") return isa;
-  isa.add(Isa::i8mm);
-  return target == "arm64-i8mm" ? std::optional(isa) : std::nullopt;
+// Of the targets of aarch64: the best instruction set; nothing for other words.
+std::optional<Isa> arm64_target(std::string_view target) {
+  if (target == "arm64-neon") return Isa::neon;
+  if (target == "arm64-dotprod") return Isa::dotprod;
+  return target == "arm64-i8mm" ? std::optional(Isa::i8mm) : std::nullopt;
 }
 
 // An H100 with NVLink (SXM5), as cuda/cost.h reads a machine: 132 multiprocessors at 1.755 GHz, 4096
@@ -101,8 +97,8 @@ Result<Machine> machine_for_target(std::string_view target) {
   machine.name = std::string(target);
   machine.isa = {};
   if (target == "scalar") return machine;
-  if (const auto isa = arm64_isa(target)) {
-    machine.isa = *isa;
+  if (const auto best = arm64_target(target)) {
+    machine.isa = arm64_isa(*best);
     return machine;
   }
   machine.isa.add(Isa::avx2);

@@ -307,8 +307,10 @@ void add_compile_options(CLI::App& verb, CompileArguments& arguments, Batches ba
                       "what is measured on this machine to choose kernels by: off: nothing; quick: those that are "
                       "predicted to be nearly the fastest (seconds); full: all (minutes)")
           ->default_str("off"));
-  add(verb.add_option("--machine", options.machine_file,
-                      "a machine file of 'inspect --machine --calibrate': what to compile for, and how fast it is")
+  add(verb.add_option(
+              "--machine", options.machine_file,
+              "a machine file of 'inspect --machine --calibrate', or a core such as cortex-a76: what to compile for, "
+              "and how fast it is")
           ->type_name("F"));
   add(verb.add_option("--tuning-log", options.tuning_log,
                       "measured times: used where known; what --tune measures is added")

@@ -72,6 +72,13 @@ constexpr double by_width(Isa isa, const WidthCosts& costs) {
   }
 }
 
+// By what costs of kernels that multiply f32 are multiplied, where predicted_ns scales them by clock and vectors: cores
+// of aarch64 differ in how many fmla they start.
+inline double multiply_add_scale(Isa isa, const MachineSpeeds& speeds) {
+  if (isa != Isa::neon) return 1.0;
+  return speeds.cycle_scale(&MachineSpeeds::fmla_gmacs) * speeds.vectors_per_cycle / kReferenceSpeeds.vectors_per_cycle;
+}
+
 // For KernelChoice::packed_layout: no sizes but those of the constants.
 inline std::vector<std::int64_t> same_layout(const OpCall&) { return {}; }
 

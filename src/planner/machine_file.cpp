@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/known_cores.h"
 
 namespace octavo {
 namespace {
@@ -82,6 +83,12 @@ class Reader {
   Errors errors_;
 };
 
+// No file of this name: perhaps a core's was meant.
+Errors with_core_names(Errors errors) {
+  for (Error& error : errors) error.hint = "Cores that are known by name: " + arm64_core_names();
+  return errors;
+}
+
 }  // namespace
 
 std::string machine_text(const Machine& machine) {
@@ -135,9 +142,14 @@ Result<Machine> parse_machine(std::string_view text, const std::string& where) {
 Result<Machine> compiled_for(const std::string& target, const std::string& machine_file) {
   auto machine = machine_for_target(target);
   if (!machine || machine_file.empty()) return machine;
-  const auto bytes = read_file(machine_file);
-  if (!bytes) return bytes.errors();
-  auto found = parse_machine({reinterpret_cast<const char*>(bytes->data()), bytes->size()}, machine_file);
+  Result<Machine> found = Machine();
+  if (auto core = arm64_core(machine_file)) {
+    found = std::move(*core);
+  } else {
+    const auto bytes = read_file(machine_file);
+    if (!bytes) return with_core_names(bytes.errors());
+    found = parse_machine({reinterpret_cast<const char*>(bytes->data()), bytes->size()}, machine_file);
+  }
   if (!found || target == "host") return found;
   found->name = machine->name;
   found->isa = machine->isa;

@@ -18,7 +18,8 @@ std::string machine_text(const Machine& machine);
 Result<Machine> parse_machine(std::string_view text, const std::string& where);
 
 // What --target and --machine say together: without a file the target's machine; with one that of the file, with the
-// target's instructions where that is not "host". Errors: those of machine_for_target, of reading, of parse_machine.
+// target's instructions where that is not "host". `machine_file` may be the name of one of known_cores.h instead.
+// Errors: those of machine_for_target, of reading, of parse_machine.
 Result<Machine> compiled_for(const std::string& target, const std::string& machine_file);
 
 // f(name, member) of each of MachineSpeeds, in the order of the file.

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/file.h"
+#include "base/machine.h"
 #include "cli/fixture.h"
 #include "data/npy.h"
 #include "import/onnx/proto.h"
@@ -387,6 +388,26 @@ TEST_F(Cli, ExplainAccountsForEveryKernel) {
   }
   EXPECT_EQ(macs, plan["macs"]);
   EXPECT_GE(conversions, 1);
+}
+
+// On x86: a plan for an Arm core; there: one for AVX2.
+TEST_F(Cli, ExplainPredictsWhatThisMachineCannotRun) {
+  const bool is_arm = host_machine().isa.has(Isa::neon);
+  const std::string other = is_arm ? "--target avx2" : "--machine neoverse-n1", name = is_arm ? "avx2" : "neoverse-n1";
+  expect("explain " + digits_ + "digits.onnx --calibrate random " + other + " --json e.json --html e.html", 0,
+         name + ", one thread at 2.5 GHz: at best: int8 by " + (is_arm ? "vpmaddwd" : "udot 80 GMAC/s"));
+  const nlohmann::json e = json("e.json");
+  EXPECT_EQ(e["is_predicted"], true);
+  EXPECT_EQ(e["runs"], 0);
+  double sum = 0.0;
+  for (const auto& step : e["steps"]) {
+    EXPECT_GT(step["ms"]["median"], 0.0) << step;
+    EXPECT_EQ(step["ms"]["median"], step["ms"]["predicted_one_thread"]) << step;
+    sum += step["ms"]["median"].get<double>();
+  }
+  EXPECT_NEAR(e["run_ms"], sum, 1e-9);
+  EXPECT_NE(testing::read_bytes(path("e.html")).find("nothing was run: times and peaks are predicted, of " + name),
+            std::string::npos);
 }
 
 TEST_F(Cli, ExplainedGraphIsConnected) {

@@ -1,6 +1,7 @@
 // What is chosen for targets of aarch64, wherever this runs. Tests of planner/select.
 #include <gtest/gtest.h>
 
+#include "base/known_cores.h"
 #include "ops/quantized_conv/quantized_conv.h"
 #include "planner/select.h"
 #include "support/small_graphs.h"
@@ -62,6 +63,23 @@ TEST(Arm64, ATargetHasWhatThoseBeforeItHave) {
   EXPECT_EQ(machine_for_target("arm64-neon")->isa.to_string(), "scalar neon");
   EXPECT_EQ(machine_for_target("arm64-dotprod")->isa.to_string(), "scalar neon dotprod");
   EXPECT_EQ(machine_for_target("arm64-i8mm")->isa.to_string(), "scalar neon dotprod i8mm");
+}
+
+TEST(Arm64, PredictionsGoByTheCore) {
+  const auto cycles = [](const char* core, const char* target) {
+    Machine machine = *arm64_core(core);
+    machine.isa = machine_for_target(target)->isa;
+    const ConvCall conv(-127);
+    return choose(conv.call, machine, {})->predicted_ns * machine.speeds.gigahertz;
+  };
+  const double n1 = cycles("neoverse-n1", "arm64-dotprod");
+  EXPECT_GT(n1, 28 * 28 * 64 * 576 / 32.0) << "two udot a cycle, and what is beside them";
+  EXPECT_LT(n1, 28 * 28 * 64 * 576 / 32.0 * 1.2);
+  EXPECT_NEAR(cycles("cortex-a76", "arm64-dotprod"), n1, 0.01 * n1);
+  EXPECT_GT(cycles("cortex-a55", "arm64-dotprod"), 2.0 * n1);
+  EXPECT_LT(cycles("neoverse-v1", "arm64-dotprod"), 0.7 * n1);
+  EXPECT_LT(cycles("neoverse-n2", "arm64-i8mm"), 0.7 * n1);
+  EXPECT_GT(cycles("cortex-a72", "arm64-neon"), 3.5 * n1);
 }
 
 }  // namespace

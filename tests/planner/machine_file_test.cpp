@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/known_cores.h"
 #include "support/child.h"
 
 namespace octavo {
@@ -59,9 +60,20 @@ TEST(MachineFile, ATargetLimitsItsInstructions) {
   EXPECT_FALSE(limited->isa.has(Isa::avx512));
   EXPECT_EQ(limited->l2_bytes, some_machine().l2_bytes);
   EXPECT_EQ(limited->speeds, some_machine().speeds);
-  EXPECT_EQ(compiled_for("host", "")->speeds, kReferenceSpeeds);
-  EXPECT_FALSE(compiled_for("host", folder.path("none.json")));
+  EXPECT_EQ(*compiled_for("host", ""), host_machine());
   EXPECT_FALSE(compiled_for("sse9", folder.path("m.json")));
+}
+
+TEST(MachineFile, ACoreHasAName) {
+  EXPECT_EQ(*compiled_for("host", "cortex-a76"), *arm64_core("cortex-a76"));
+  const auto plain = compiled_for("arm64-neon", "neoverse-v1");
+  ASSERT_TRUE(plain);
+  EXPECT_EQ(plain->isa, machine_for_target("arm64-neon")->isa);
+  EXPECT_EQ(plain->speeds, arm64_core("neoverse-v1")->speeds);
+  const auto unknown = compiled_for("host", "cortex-m0");
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.errors()[0].kind, ErrorKind::resource);
+  EXPECT_NE(to_string(unknown.errors()).find("neoverse-n1"), std::string::npos) << to_string(unknown.errors());
 }
 
 }  // namespace

@@ -33,8 +33,6 @@ bool amx_is_permitted() {
   return syscall(SYS_arch_prctl, kArchReqXcompPerm, kXfeatureXtiledata) == 0;
 }
 
-}  // namespace
-
 IsaSet detected_isa() {
   const CpuidRegisters basic = cpuid(1, 0), seven = cpuid(7, 0);
   const bool has_osxsave = (basic.c >> 27 & 1u) != 0;  // else wide registers are not saved, and nobody may ask which
@@ -59,5 +57,9 @@ std::string processor_name() {
   while (!name.empty() && name.back() == ' ') name.pop_back();
   return name.empty() ? "unknown processor" : name;
 }
+
+}  // namespace
+
+Machine detected_processor() { return {.name = processor_name(), .isa = detected_isa()}; }
 
 }  // namespace octavo

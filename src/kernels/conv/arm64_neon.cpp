@@ -54,7 +54,7 @@ struct BytesTile {
       unrolled<kChannels>([&](auto c) __attribute__((always_inline)) {
         const int8x16_t weights = vreinterpretq_s8_u8(vld1q_u8(w));
         w += 16;
-        unrolled<kPixels>([&](auto p) __attribute__((always_inline)) { add_sixteen(acc[p][c], bytes[p], weights); });
+        add_sixteen(c, bytes, weights);
       });
     }
     if (k == runs.run_bytes) return;
@@ -72,14 +72,23 @@ struct BytesTile {
   }
 
  private:
-  static inline __attribute__((always_inline)) void add_sixteen(int32x4_t& sum, int8x16_t x, int8x16_t weights) {
-    const int16x8_t low = vmull_s8(vget_low_s8(x), vget_low_s8(weights));
-    if constexpr (kProducts == Products::two) {
-      // (-128)^2 twice is 2^15; weights are above -128.
-      sum = vpadalq_s16(sum, vmlal_high_s8(low, x, weights));
-    } else {
-      sum = vpadalq_s16(vpadalq_s16(sum, low), vmull_high_s8(x, weights));
-    }
+  // One kind of instruction for all pixels, then the next: cores that execute in order wait for a product where it is
+  // used at once.
+  template <class Channel>
+  inline __attribute__((always_inline)) void add_sixteen(Channel c, const int8x16_t (&x)[kPixels], int8x16_t weights) {
+    int16x8_t products[kPixels];
+    unrolled<kPixels>([&](auto p) __attribute__((always_inline)) {
+      products[p] = vmull_s8(vget_low_s8(x[p]), vget_low_s8(weights));
+    });
+    unrolled<kPixels>([&](auto p) __attribute__((always_inline)) {
+      if constexpr (kProducts == Products::two) {
+        products[p] = vmlal_high_s8(products[p], x[p], weights);  // (-128)^2 twice is 2^15; weights are above -128
+      } else {
+        acc[p][c] = vpadalq_s16(acc[p][c], products[p]);
+        products[p] = vmull_high_s8(x[p], weights);
+      }
+    });
+    unrolled<kPixels>([&](auto p) __attribute__((always_inline)) { acc[p][c] = vpadalq_s16(acc[p][c], products[p]); });
   }
 };
 

@@ -87,9 +87,9 @@ inline double TileTarget::cycle_scale(const MachineSpeeds& speeds) const {
     case MacStep::avx2_bytes:
     case MacStep::pairs_avx2: return speeds.cycle_scale(&MachineSpeeds::madd256_gmacs);
     case MacStep::neon_bytes:
-    case MacStep::neon_pairs:
-    case MacStep::neon_dot:
-    case MacStep::neon_mmla: return 1.0;  // by the clock alone
+    case MacStep::neon_pairs: return speeds.cycle_scale(&MachineSpeeds::smull_gmacs);
+    case MacStep::neon_dot: return speeds.cycle_scale(&MachineSpeeds::udot_gmacs);
+    case MacStep::neon_mmla: return speeds.cycle_scale(&MachineSpeeds::usmmla_gmacs);
     default: return speeds.cycle_scale(&MachineSpeeds::dot256_gmacs);
   }
 }

@@ -287,9 +287,10 @@ double cost(const OpCall& call, const Machine&) {
 
 // As fused_conv, and packing the second factor.
 template <Isa isa>
-double float_cost(const OpCall& call, const Machine&) {
-  constexpr double per_mac = by_width(isa, {2.5, 0.045, 0.02});
-  return 500.0 + per_mac * macs_of(call) + 0.1 * static_cast<double>(call.inputs[1]->shape.elements());
+double float_cost(const OpCall& call, const Machine& machine) {
+  constexpr double per_mac = isa == Isa::neon ? 0.055 : by_width(isa, {2.5, 0.045, 0.02});
+  return 500.0 + per_mac * multiply_add_scale(isa, machine.speeds) * macs_of(call) +
+         0.1 * static_cast<double>(call.inputs[1]->shape.elements());
 }
 double wide_cost(const OpCall& call, const Machine&) { return 500.0 + macs_of(call); }
 

@@ -135,7 +135,7 @@ bool has_vectors(IsaSet isa) { return isa.has(Isa::avx2) || isa.has(Isa::neon); 
 
 // Of level 3 each thread reads so much that little of it is in its level 2, and all together no more than half of it.
 Result<MachineSpeeds> measure_speeds(const Machine& host, int threads) {
-  MachineSpeeds speeds;
+  MachineSpeeds speeds = host.speeds;
   if (!has_vectors(host.isa)) return speeds;
   threads = std::max(threads, 1);
   const std::int64_t level3_bytes =
@@ -144,20 +144,23 @@ Result<MachineSpeeds> measure_speeds(const Machine& host, int threads) {
     double& speed;
     Result<double> total;
   };
-  Measured all[] = {{speeds.gigahertz, measure_arithmetic(PeakLoop::Kind::cycle, threads)},
-                    {speeds.madd256_gmacs, 0.0},
-                    {speeds.level2_gbytes, measure_cache(host.l2_bytes / 2, threads)},
-                    {speeds.level3_gbytes, measure_cache(level3_bytes, threads)},
-                    {speeds.memory_gbytes, measure_memory(threads)},
-                    {speeds.dot256_gmacs, 0.0},
-                    {speeds.dot512_gmacs, 0.0},
-                    {speeds.tile_gmacs, 0.0}};
-  if (host.isa.has(Isa::avx2))
-    all[1].total = measure_arithmetic(PeakLoop::Kind::madd, threads, PeakLoop::Width::bits256);
-  if (host.isa.has(Isa::avxvnni))
-    all[5].total = measure_arithmetic(PeakLoop::Kind::dot, threads, PeakLoop::Width::bits256);
-  if (host.isa.has(Isa::avx512vnni)) all[6].total = measure_arithmetic(PeakLoop::Kind::dot, threads);
-  if (host.isa.has(Isa::amx_int8)) all[7].total = measure_arithmetic(PeakLoop::Kind::tiles, threads);
+  std::vector<Measured> all;
+  const auto arithmetic = [&](Isa needs, double& speed, PeakLoop::Kind kind,
+                              PeakLoop::Width width = PeakLoop::Width::widest) {
+    if (host.isa.has(needs)) all.push_back({speed, measure_arithmetic(kind, threads, width)});
+  };
+  all.push_back({speeds.gigahertz, measure_arithmetic(PeakLoop::Kind::cycle, threads)});
+  arithmetic(Isa::avx2, speeds.madd256_gmacs, PeakLoop::Kind::madd, PeakLoop::Width::bits256);
+  all.push_back({speeds.level2_gbytes, measure_cache(host.l2_bytes / 2, threads)});
+  all.push_back({speeds.level3_gbytes, measure_cache(level3_bytes, threads)});
+  all.push_back({speeds.memory_gbytes, measure_memory(threads)});
+  arithmetic(Isa::avxvnni, speeds.dot256_gmacs, PeakLoop::Kind::dot, PeakLoop::Width::bits256);
+  arithmetic(Isa::avx512vnni, speeds.dot512_gmacs, PeakLoop::Kind::dot);
+  arithmetic(Isa::amx_int8, speeds.tile_gmacs, PeakLoop::Kind::tiles);
+  arithmetic(Isa::neon, speeds.fmla_gmacs, PeakLoop::Kind::fma);
+  arithmetic(Isa::neon, speeds.smull_gmacs, PeakLoop::Kind::madd);
+  arithmetic(Isa::dotprod, speeds.udot_gmacs, PeakLoop::Kind::dot);
+  arithmetic(Isa::i8mm, speeds.usmmla_gmacs, PeakLoop::Kind::tiles);
   for (const Measured& measured : all) {
     if (!measured.total) return measured.total.errors();
     if (*measured.total > 0.0) measured.speed = *measured.total / threads;
@@ -231,21 +234,43 @@ double Peaks::int16_gmacs_of(Isa isa) const {
 }
 
 std::string to_string(const Peaks& peaks) {
-  const auto add = [](std::string& text, const char* what, double rate, const char* unit) {
-    if (rate <= 0.0) return;
-    char figure[64];
-    std::snprintf(figure, sizeof figure, "%s %.*f %s", what, rate < 20.0 ? 1 : 0, rate, unit);
-    text += (text.empty() ? "" : ", ") + std::string(figure);
-  };
   std::string text;
-  add(text, "int8 by tdpbusd", peaks.amx_gmacs, "GMAC/s");
-  add(text, "int8 by tensor cores", peaks.tensor_gmacs, "GMAC/s");
-  add(text, PeakLoop::kDot, peaks.dot_gmacs, "GMAC/s");
-  add(text, PeakLoop::kMadd, peaks.madd_gmacs, "GMAC/s");
-  add(text, PeakLoop::kWords, peaks.words_gmacs, "GMAC/s");
-  add(text, "fp32", peaks.fma_gmacs, "GMAC/s");
-  add(text, "memory", peaks.read_gbytes, "GB/s");
+  const auto add = [&](const char* what, std::string_view name, double rate, const char* unit) {
+    if (rate <= 0.0) return;
+    char figure[32];
+    std::snprintf(figure, sizeof figure, " %.*f %s", rate < 20.0 ? 1 : 0, rate, unit);
+    text += (text.empty() ? "" : ", ") + std::string(what) + std::string(name) + figure;
+  };
+  add("int8 by ", "tdpbusd", peaks.amx_gmacs, "GMAC/s");
+  add("int8 by ", "tensor cores", peaks.tensor_gmacs, "GMAC/s");
+  add("int8 by ", peaks.dot_name, peaks.dot_gmacs, "GMAC/s");
+  add("int8 by ", peaks.madd_name, peaks.madd_gmacs, "GMAC/s");
+  add("int16 by ", peaks.words_name, peaks.words_gmacs, "GMAC/s");
+  add("fp32", "", peaks.fma_gmacs, "GMAC/s");
+  add("memory", "", peaks.read_gbytes, "GB/s");
   return text;
+}
+
+Peaks known_peaks(const Machine& machine) {
+  const MachineSpeeds& speeds = machine.speeds;
+  const auto has = [&](Isa isa, double rate) { return machine.isa.has(isa) ? rate : 0.0; };
+  Peaks peaks{.amx_gmacs = has(Isa::amx_int8, speeds.tile_gmacs),
+              .tensor_gmacs = has(Isa::cuda, speeds.tile_gmacs * machine.cores),
+              .read_gbytes = speeds.memory_gbytes};
+  if (machine.isa.has(Isa::neon)) {
+    const bool is_matrix = machine.isa.has(Isa::i8mm);
+    peaks.dot_gmacs = has(Isa::dotprod, is_matrix ? speeds.usmmla_gmacs : speeds.udot_gmacs);
+    peaks.madd_gmacs = speeds.smull_gmacs;
+    peaks.fma_gmacs = speeds.fmla_gmacs;
+    peaks.dot_name = is_matrix ? "usmmla" : "udot";
+    peaks.madd_name = "smull and sadalp";
+  } else {
+    peaks.dot_gmacs = std::max(has(Isa::avxvnni, speeds.dot256_gmacs), has(Isa::avx512vnni, speeds.dot512_gmacs));
+    peaks.madd_gmacs = has(Isa::avx2, speeds.madd256_gmacs);
+    peaks.dot_name = "vpdpbusd";
+    peaks.madd_name = "vpmaddwd";
+  }
+  return peaks;
 }
 
 }  // namespace octavo

@@ -4,9 +4,11 @@
 #define OCTAVO_KERNELS_JIT_PEAK_H_
 
 #include <string>
+#include <string_view>
 
 #include "base/machine.h"
 #include "base/result.h"
+#include "kernels/jit/peak_loop.h"
 
 namespace octavo {
 
@@ -19,6 +21,8 @@ struct Peaks {
   double madd_gmacs = 0.0;    // vpmaddwd + vpaddd in the widest form: the exact one without vpdpbusd; smull + sadalp
   double fma_gmacs = 0.0;     // vfmadd231ps in the widest form, f32; fmla
   double read_gbytes = 0.0;   // 10^9 bytes per second read of memory that is in no cache
+  // What dot, words and madd are; measured ones are of the processor that this program is built for.
+  std::string_view dot_name = PeakLoop::kDot, words_name = PeakLoop::kWords, madd_name = PeakLoop::kMadd;
 
   // The best of the machine.
   double int8_gmacs() const;
@@ -31,12 +35,16 @@ struct Peaks {
 // "int8 by vpdpbusd 310 GMAC/s, ..., memory 12.3 GB/s": those that the machine has.
 std::string to_string(const Peaks& peaks);
 
+// Of one core of another machine, or of a whole CUDA device, by its speeds: nothing is measured.
+Peaks known_peaks(const Machine& machine);
+
 // Takes about half a second. Best of several repeats, so that short disturbances do not count.
 // Error: resource, where executable memory is refused.
 Result<Peaks> measure_peaks(int threads);
 
-// What cost models take from `host`, this machine, with so many threads at the same time; barrier_ns is left as it is,
-// and so is what the machine has no instructions for. Takes about a second. Error: resource.
+// What cost models take from `host`, this machine, with so many threads at the same time; barrier_ns and
+// vectors_per_cycle are left as they are, and so is what the machine has no instructions for. Takes about a second.
+// Error: resource.
 Result<MachineSpeeds> measure_speeds(const Machine& host, int threads);
 
 // As much of its level 3 as so many threads together read at a rate nearer to that of level 3 than to that of memory:

@@ -11,11 +11,11 @@
 namespace octavo {
 
 struct PeakLoop {
-  // The best instructions for products of bytes (tiles, dot, madd: as Peaks has them) and of 16-bit integers (words),
-  // f32, reading, and what takes as many cycles as it has units.
+  // The best instructions for products of bytes (tiles: also usmmla; dot, madd: as Peaks has them) and of 16-bit
+  // integers (words), f32, reading, and what takes as many cycles as it has units.
   enum class Kind { tiles, dot, words, madd, fma, read, cycle };
   enum class Width { widest, bits256 };
-  static const char* const kDot;  // what `dot` and `madd` are
+  static const char* const kDot;  // what `dot`, `madd` and `words` are
   static const char* const kMadd;
   static const char* const kWords;
   static constexpr std::int64_t kReadBytes = std::int64_t{64} << 20;  // of memory, by each thread

@@ -189,6 +189,10 @@ double gather_elements_cost(const OpCall& call, const Machine&) {
 }
 
 double cost(const OpCall& call, const Machine&) { return 100.0 + 0.15 * view_of(call).bytes(); }
+// Of what is gathered from, a vocabulary for example, no more is read than is written.
+double gather_cost(const OpCall& call, const Machine&) {
+  return 100.0 + 0.3 * static_cast<double>(view_of(call).output().bytes());
+}
 
 constexpr KernelChoice kChoices[] = {
     {.code = {.name = "concat_copy_portable", .op = "concat", .prepare = prepare_by<refuse_nothing, make_concat>},
@@ -196,7 +200,7 @@ constexpr KernelChoice kChoices[] = {
      .cost = cost},
     {.code = {.name = "gather_copy_portable", .op = "gather", .prepare = prepare_by<refuse_nothing, make_gather>},
      .refusal = refusal_by<refuse_nothing>,
-     .cost = cost},
+     .cost = gather_cost},
     {.code = {.name = "gather_elements_copy_portable",
               .op = "gather_elements",
               .prepare = prepare_by<refuse_nothing, make_gather_elements>},
@@ -206,7 +210,7 @@ constexpr KernelChoice kChoices[] = {
               .op = "gather_nd",
               .prepare = prepare_by<refuse_nothing, make_gather_nd>},
      .refusal = refusal_by<refuse_nothing>,
-     .cost = cost},
+     .cost = gather_cost},
 };
 constexpr auto kCodes = codes_of(kChoices);
 

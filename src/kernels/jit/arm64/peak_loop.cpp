@@ -31,6 +31,17 @@ __attribute__((target("arch=armv8.2-a+dotprod"))) void dot(std::int64_t rounds, 
   for (int32x4_t& sum : sums) asm volatile("" : : "w"(sum));
 }
 
+__attribute__((target("arch=armv8.2-a+dotprod+i8mm"))) void tiles(std::int64_t rounds, const void*) {
+  int32x4_t sums[kAccumulators] = {};
+  const uint8x16_t a = vdupq_n_u8(1);
+  const int8x16_t b = vdupq_n_s8(1);
+  for (std::int64_t i = 0; i < rounds; ++i) {
+    for (int32x4_t& sum : sums) sum = vusmmlaq_s32(sum, a, b);
+    asm volatile("" ::: "memory");
+  }
+  for (int32x4_t& sum : sums) asm volatile("" : : "w"(sum));
+}
+
 void madd(std::int64_t rounds, const void*) {
   const int8x8_t a = vdup_n_s8(1);
   repeat(rounds, vdupq_n_s32(0), [a](int32x4_t sum) {
@@ -75,15 +86,15 @@ Result<PeakLoop> make_peak_loop(PeakLoop::Kind kind, PeakLoop::Width) {
     case PeakLoop::Kind::fma: return loop(fma, kRounds, kAccumulators * 4);
     case PeakLoop::Kind::read: return loop(read, PeakLoop::kReadBytes / kReadRound, kReadRound);
     case PeakLoop::Kind::cycle: return loop(cycle, kRounds, kAccumulators);
-    case PeakLoop::Kind::tiles:
+    case PeakLoop::Kind::tiles: return loop(tiles, kRounds, kAccumulators * 32);
     case PeakLoop::Kind::words: break;
   }
   return Error{
       .kind = ErrorKind::internal, .where = "peak", .found = "another instruction", .expected = "what the machine has"};
 }
 
-const char* const PeakLoop::kDot = "int8 by sdot";
-const char* const PeakLoop::kMadd = "int8 by smull and sadalp";
+const char* const PeakLoop::kDot = "sdot";
+const char* const PeakLoop::kMadd = "smull and sadalp";
 const char* const PeakLoop::kWords = "";
 
 void flush_from_caches(const Tensor& memory) {

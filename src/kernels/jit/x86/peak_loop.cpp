@@ -109,9 +109,9 @@ Result<PeakLoop> make_peak_loop(Kind loop, PeakLoop::Width width) {
   return PeakLoop{(*code)->entry<void(std::int64_t, const void*)>(), *code, rounds, rounds * per_round};
 }
 
-const char* const PeakLoop::kDot = "int8 by vpdpbusd";
-const char* const PeakLoop::kMadd = "int8 by vpmaddwd";
-const char* const PeakLoop::kWords = "int16 by vpdpwssd";
+const char* const PeakLoop::kDot = "vpdpbusd";
+const char* const PeakLoop::kMadd = "vpmaddwd";
+const char* const PeakLoop::kWords = "vpdpwssd";
 
 void flush_from_caches(const Tensor& memory) {
   constexpr std::size_t kLine = 64;
