@@ -29,7 +29,18 @@ TEST(Peaks, AKernelIsAShareOfItsOwnInstructions) {
   EXPECT_EQ(peaks.int16_gmacs_of(Isa::avxvnni), 150.0);
   EXPECT_EQ(peaks.int16_gmacs_of(Isa::avx2), 90.0);
   EXPECT_EQ(to_string(Peaks{.dot_gmacs = 300.4, .read_gbytes = 12.34}),
-            std::string(PeakLoop::kDot) + " 300 GMAC/s, memory 12.3 GB/s");
+            "int8 by " + std::string(PeakLoop::kDot) + " 300 GMAC/s, memory 12.3 GB/s");
+}
+
+TEST(Peaks, AreKnownOfOtherMachines) {
+  const auto text = [](const char* target) { return to_string(known_peaks(*machine_for_target(target))); };
+  EXPECT_EQ(text("cuda"), "int8 by tensor cores 948879 GMAC/s, memory 3350 GB/s");
+  EXPECT_NE(text("arm64-neon").find("int8 by smull and sadalp"), std::string::npos) << text("arm64-neon");
+  EXPECT_EQ(text("arm64-neon").find("udot"), std::string::npos);
+  EXPECT_NE(text("arm64-dotprod").find("int8 by udot"), std::string::npos);
+  EXPECT_NE(text("arm64-i8mm").find("int8 by usmmla"), std::string::npos);
+  EXPECT_EQ(text("avx2").find("vpdpbusd"), std::string::npos) << text("avx2");
+  EXPECT_NE(text("amx").find("int8 by tdpbusd"), std::string::npos);
 }
 
 // 10^9 bytes per second of a buffer that stays in a level-1 cache, by the C library's vectors.
