@@ -1,6 +1,9 @@
 // Depthwise kernels of quantized_conv: windows, strides, dilations, channel counts, every epilogue.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+
 #include "kernels/epilogue/rows.h"
 #include "kernels/harness.h"
 #include "ops/quantized_conv/quantized_conv.h"
@@ -136,6 +139,31 @@ TEST(DepthwiseKernels, EqualTheReferenceForEveryEpilogue) {
   EXPECT_FALSE(check_kernels(case_of(random, g, {.to = DType::f32, .has_rest = true})).empty());
   for (DType x : {DType::u8, DType::s8})
     EXPECT_GE(check_kernels(case_of(random, g, {.x = x, .has_offset = true})).size(), 1u);
+}
+
+// Weights of 9 bits by their offsets: all that are sums of two bytes, which kernels that multiply bytes need.
+TEST(DepthwiseKernels, TakeWeightsThatAreSumsOfTwoBytes) {
+  std::mt19937 random(5);
+  std::set<std::string> ran;
+  for (const Geometry& g : kGeometries) {
+    for (const Options& options :
+         {Options{}, Options{.x = DType::s8, .to = DType::s8, .has_table = true},
+          Options{.x = DType::s8, .residual = Addition::before_rounding}, Options{.to = DType::s32}}) {
+      Options with_offset = options;
+      with_offset.has_offset = true;
+      KernelCase test = case_of(random, g, with_offset);
+      const auto offsets = test.inputs[kConvOffset]->span<std::int32_t>();
+      for (auto& offset : offsets) offset = std::array{128, 127, 0, -128}[random() % 4];
+      const auto weights = test.inputs[kConvW]->span<std::int8_t>();
+      const std::size_t taps = weights.size() / offsets.size();
+      for (std::size_t i = 0; i < weights.size(); ++i) {
+        if (random() % 4 == 0) weights[i] = random() % 2 == 0 ? -128 : 127;
+        if (offsets[i / taps] == 128) weights[i] = std::min<std::int8_t>(weights[i], 126);
+      }
+      ran.merge(check_kernels(test));
+    }
+  }
+  EXPECT_TRUE(kernels_missing(ran, "depthwise_").empty());
 }
 
 // All taps at the ends of their types, multipliers that leave every range.

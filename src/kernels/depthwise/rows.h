@@ -57,7 +57,8 @@ struct VnniTap {
 struct VnniRow {
   const std::uint8_t* strip = nullptr;
   std::int64_t groups = 1, phases = 1, phase_columns = 0;
-  std::int64_t kernel_width = 0;
+  std::int64_t kernel_width = 0;         // every column twice where weights have two parts
+  std::int64_t parts = 1;                // bytes that are a weight together
   const VnniTap* taps = nullptr;         // [kernel_width]
   const std::int8_t* weights = nullptr;  // [group][kw][4 * block], in the strip's order
   const std::int32_t* bias = nullptr;    // in the order of the accumulators

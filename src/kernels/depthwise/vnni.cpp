@@ -1,104 +1,24 @@
 // Depthwise convolution in strips of interleaved rows (vpdpbusd, sdot), 16 channels or more. Results of 8 bits without
 // a residual leave the registers finished; others are finished from the accumulators, as the kernels that go position
 // by position do it. Part of kernels/.
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <span>
 
+#include "kernels/depthwise/blocks.h"
 #include "kernels/depthwise/depthwise.h"
 #include "kernels/depthwise/rows.h"
 #include "kernels/depthwise/schedule.h"
 #include "kernels/depthwise/shape.h"
 #include "kernels/move/separable.h"
 #include "kernels/table/lookup.h"
-#include "kernels/weight_offsets.h"
 
 namespace octavo {
 namespace {
 
+using namespace strips;
+
 enum Packed : std::size_t { kWeights = 0, kBias = 1, kMultiplier = 2, kTable = 3, kRest = 4 };
-
-// Channels [first, first + kVnniBlocks[kind]).
-struct Block {
-  std::int64_t first = 0;
-  int kind = 0;
-
-  std::int64_t size() const { return kVnniBlocks[kind]; }
-};
-
-// Blocks that cover the channels. The last one may overlap the one before it: both are then one unit of work, so that
-// no two threads write the same bytes.
-struct BlockUnit {
-  std::array<Block, 2> blocks;
-  int count = 1;
-};
-
-std::vector<BlockUnit> units_of(std::int64_t channels, int widest) {
-  std::vector<BlockUnit> units;
-  std::int64_t done = 0;
-  // A block costs nearly the same at every width, so a remainder of more than 16 takes one wide overlapping block.
-  while (widest == 0 && channels - done >= 64) {
-    units.push_back({{Block{done, 0}}, 1});
-    done += 64;
-  }
-  while (done < channels) {
-    const std::int64_t rest = channels - done;
-    const int kind = std::max(widest, rest > 32 && channels >= 64 ? 0 : (rest > 16 && channels >= 32 ? 1 : 2));
-    const std::int64_t size = kVnniBlocks[kind];
-    const Block block{std::min(done, channels - size), kind};
-    if (block.first < done) {
-      units.back().blocks[1] = block;
-      units.back().count = 2;
-    } else {
-      units.push_back({{block}, 1});
-    }
-    done = block.first + size;
-  }
-  return units;
-}
-
-// How rows are grouped: a strip of 4 * groups input rows serves `rows` output rows.
-struct Grouping {
-  std::int64_t groups = 1, rows = 1;
-
-  static Grouping of(const DepthwiseShape& s) {
-    const std::int64_t groups = (s.kernel_height + 3) / 4;
-    return {groups, s.dilation_height > 1 ? 1 : (4 * groups - s.kernel_height) / s.stride_height + 1};
-  }
-};
-
-struct PlacedBlock {
-  Block block;
-  std::int64_t weights = 0;   // offset into the packed weights
-  std::int64_t channels = 0;  // offset into packed bias and multipliers
-};
-
-// Where the blocks' constants lie, in order of the units.
-struct Placement {
-  std::vector<std::vector<PlacedBlock>> units;
-  std::int64_t weight_bytes = 0;
-  std::int64_t channels = 0;
-};
-
-std::int64_t row_weight_bytes(const DepthwiseShape& s, const Grouping& grouping, const Block& block) {
-  return grouping.groups * s.kernel_width * 4 * block.size();
-}
-
-Placement place(const DepthwiseShape& s, const VnniSet& set) {
-  const Grouping grouping = Grouping::of(s);
-  Placement placement;
-  for (const BlockUnit& unit : units_of(s.channels, set.widest)) {
-    auto& placed = placement.units.emplace_back();
-    for (int i = 0; i < unit.count; ++i) {
-      const Block& block = unit.blocks[static_cast<std::size_t>(i)];
-      placed.push_back({block, placement.weight_bytes, placement.channels});
-      placement.weight_bytes += grouping.rows * row_weight_bytes(s, grouping, block);
-      placement.channels += block.size();
-    }
-  }
-  return placement;
-}
 
 // What the rows do not finish themselves.
 bool finishes_from_sums(const EpilogueParts& parts) { return !is_8bit(parts.to) || parts.other >= 0; }
@@ -111,40 +31,12 @@ EpilogueParts parts_of(const Attrs& attrs) {
 
 // ---- pack ----
 
-// The weights of output row r of a strip: input row j of the strip meets kernel row j - r * stride.
-void pack_row(const DepthwiseShape& s, const Grouping& grouping, const Block& block, std::int64_t r,
-              const std::int8_t* w, std::int8_t* to) {
-  for (std::int64_t g = 0; g < grouping.groups; ++g) {
-    for (std::int64_t kw = 0; kw < s.kernel_width; ++kw) {
-      for (std::int64_t i = 0; i < 4 * block.size(); ++i) {
-        const std::int64_t accumulator = i / 4;
-        const std::int64_t channel =
-            block.first + vnni_channel(accumulator / (block.size() / 4), accumulator % (block.size() / 4));
-        const std::int64_t kh = 4 * g + i % 4 - r * s.stride_height;
-        const bool is_tap = kh >= 0 && kh < s.kernel_height;
-        *to++ = is_tap ? w[(channel * s.kernel_height + kh) * s.kernel_width + kw] : std::int8_t{0};
-      }
-    }
-  }
-}
-
-// x is read with its top bit flipped where it is not of the type that is multiplied, which adds 128 to s8, or -128 to
-// u8: taken back here.
-std::int32_t corrected_bias(const DepthwiseShape& s, const std::int8_t* w, std::int32_t bias, bool x_is_signed,
-                            const VnniSet& set) {
-  if (x_is_signed == set.takes_signed) return bias;
-  std::int32_t sum = 0;
-  for (std::int64_t i = 0; i < s.kernel_height * s.kernel_width; ++i) sum += w[i];
-  return static_cast<std::int32_t>(static_cast<std::uint32_t>(bias) -
-                                   static_cast<std::uint32_t>((x_is_signed ? 128 : -128) * sum));
-}
-
 template <const VnniSet& set>
 std::vector<Tensor> pack(const OpCall& call) {
   const DepthwiseShape s = DepthwiseShape::of(view_of(call));
-  const Grouping grouping = Grouping::of(s);
-  const Placement placement = place(s, set);
-  const auto* w = call.inputs[kConvW]->constant->as<std::int8_t>();
+  const Grouping grouping = Grouping::of(view_of(call));
+  const Placement placement = place(s, grouping, set);
+  const Weights w(call);
   const EpilogueParts parts = parts_of(*call.attrs);
   const Tensor multipliers = parts.constant(call, parts.multiplier), rests = parts.constant(call, parts.rest);
   const bool has_multipliers = parts.multiplier >= 0, has_rests = parts.rest >= 0;
@@ -157,15 +49,14 @@ std::vector<Tensor> pack(const OpCall& call) {
     for (const PlacedBlock& placed : unit) {
       const Block& block = placed.block;
       for (std::int64_t r = 0; r < grouping.rows; ++r) {
-        pack_row(s, grouping, block, r, w,
-                 weights.as<std::int8_t>() + placed.weights + r * row_weight_bytes(s, grouping, block));
+        w.pack_row(s, grouping, block, r,
+                   weights.as<std::int8_t>() + placed.weights + r * row_weight_bytes(s, grouping, block));
       }
       for (std::int64_t i = 0; i < block.size(); ++i) {
         const std::int64_t channel = block.first + vnni_channel(i / (block.size() / 4), i % (block.size() / 4));
         bias.as<std::int32_t>()[placed.channels + i] =
-            corrected_bias(s, w + channel * s.kernel_height * s.kernel_width,
-                           call.inputs[kConvBias]->constant->as<std::int32_t>()[channel],
-                           call.inputs[kConvX]->dtype == DType::s8, set);
+            w.corrected_bias(channel, call.inputs[kConvBias]->constant->as<std::int32_t>()[channel],
+                             call.inputs[kConvX]->dtype == DType::s8, set);
         const std::int64_t finished = in_channel_order ? block.first + i : channel;
         if (has_multipliers) multiplier.as<float>()[placed.channels + i] = multipliers.as<float>()[finished];
         if (has_rests) rest.as<float>()[placed.channels + i] = rests.as<float>()[finished];
@@ -315,19 +206,19 @@ std::string refuse(const CallView& call) {
   const DepthwiseShape s = DepthwiseShape::of(call);
   if (s.channels != s.in_channels) return "needs one output channel per input channel";
   if (s.channels < 16) return "needs at least 16 channels";
-  if (call.input(kConvOffset).exists()) return "needs weights without an offset";
   if (s.stride_width > 8 || (s.kernel_width - 1) * s.dilation_width > 256)
     return "needs strides up to 8 and a window of at most 256 columns";
   return {};
 }
 
 std::string refusal(const OpCall& call) {
-  const std::string reason = refuse(view_of(call));
-  return reason.empty() ? refuse_variable_weights(call) : reason;
+  if (const std::string reason = refuse(view_of(call)); !reason.empty()) return reason;
+  if (const std::string reason = refuse_variable_weights(call); !reason.empty()) return reason;
+  return Weights(call).refusal();
 }
 
-DepthwiseStrips strips_of(const DepthwiseShape& s, const Placement& placement, const VnniSet& set) {
-  const Grouping grouping = Grouping::of(s);
+DepthwiseStrips strips_of(const DepthwiseShape& s, const Grouping& grouping, const Placement& placement,
+                          const VnniSet& set) {
   const bool has_wide_block = std::any_of(placement.units.begin(), placement.units.end(), [&](const auto& unit) {
     return std::any_of(unit.begin(), unit.end(),
                        [&](const PlacedBlock& placed) { return placed.block.kind == set.widest; });
@@ -338,13 +229,15 @@ DepthwiseStrips strips_of(const DepthwiseShape& s, const Placement& placement, c
           static_cast<std::int64_t>(placement.units.size()),
           has_wide_block,
           set.least_direct_stride,
-          set.most_direct_rows};
+          grouping.parts == 1 ? set.most_direct_rows : 0};
 }
 
-std::vector<VnniTap> taps_of(const DepthwiseShape& s) {
+std::vector<VnniTap> taps_of(const DepthwiseShape& s, const Grouping& grouping) {
   std::vector<VnniTap> taps;
-  for (std::int64_t kw = 0; kw < s.kernel_width; ++kw)
-    taps.push_back({kw * s.dilation_width % s.stride_width, kw * s.dilation_width / s.stride_width});
+  for (std::int64_t column = 0; column < s.kernel_width * grouping.parts; ++column) {
+    const std::int64_t under = column / grouping.parts * s.dilation_width;
+    taps.push_back({under % s.stride_width, under / s.stride_width});
+  }
   return taps;
 }
 
@@ -352,8 +245,8 @@ template <const VnniSet& set, const DepthwiseFunctions& finishing, const LookupF
 Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
   const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
   const DepthwiseShape s = DepthwiseShape::of(call);
-  const Grouping grouping = Grouping::of(s);
-  Placement placement = place(s, set);
+  const Grouping grouping = Grouping::of(call);
+  Placement placement = place(s, grouping, set);
   const EpilogueParts parts = parts_of(*call.attrs);
   const bool has_table = parts.table >= 0, has_rest = parts.rest >= 0;
   const bool is_whole = is_packed_as(spec, kWeights, DType::s8, placement.weight_bytes) &&
@@ -362,7 +255,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
                         (!has_table || is_packed_as(spec, kTable, call.output().dtype, 256)) &&
                         (!has_rest || is_packed_as(spec, kRest, DType::f32, placement.channels));
   if (!is_whole || !is_read_in_run(spec, kConvX) || !parts.is_read_in_run(spec)) return not_as_packed(spec);
-  const DepthwiseStrips strips = strips_of(s, placement, set);
+  const DepthwiseStrips strips = strips_of(s, grouping, placement, set);
   const auto schedule =
       spec.schedule.empty() ? depthwise_schedule(strips) : decode_depthwise_schedule(spec.schedule, strips);
   if (!schedule) return refused_at_load(spec, "needs a schedule that is legal for the shape");
@@ -378,7 +271,8 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
                 .placement = std::move(placement),
                 .row = {.groups = grouping.groups,
                         .phases = s.stride_width,
-                        .kernel_width = s.kernel_width,
+                        .kernel_width = s.kernel_width * grouping.parts,
+                        .parts = grouping.parts,
                         .epilogue = parts.for_rows(spec),
                         .to_signed = parts.to == DType::s8},
                 .strip = {.groups = grouping.groups,
@@ -399,7 +293,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
                 .other = parts.other,
                 .y_element_bytes = size_of(call.output().dtype),
                 .row_groups = row_groups,
-                .taps = taps_of(s),
+                .taps = taps_of(s, grouping),
                 .staging_offset = staging_offset};
   // A table that makes s8 of u8 is a zero point that is 128 less.
   if (has_table && !params.finishes_from_sums && parts.to == DType::u8 && flips_sign(params.table)) {
@@ -417,15 +311,15 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
 template <const VnniSet& set>
 double cost(const OpCall& call, const Machine&) {
   const DepthwiseShape s = DepthwiseShape::of(view_of(call));
-  const Grouping grouping = Grouping::of(s);
-  const double blocks = static_cast<double>(place(s, set).channels) / static_cast<double>(s.channels);
+  const Grouping grouping = Grouping::of(view_of(call));
+  const double blocks = static_cast<double>(place(s, grouping, set).channels) / static_cast<double>(s.channels);
   const double results = static_cast<double>(s.batch * s.out_height * s.out_width * s.channels);
   const EpilogueParts parts = parts_of(*call.attrs);
   const double finish = (parts.table >= 0 ? 0.25 : 0.0) + (finishes_from_sums(parts) ? 0.2 : 0.0);
   // Of Arm by instructions: a register of 16 bytes instead of 64, and none is shared by rows of bytes.
   const double by_width = set.widest == 0 ? 1.0 : 3.0;
-  return 300.0 +
-         results * blocks * by_width * (0.1 + 0.05 * static_cast<double>(grouping.groups * s.kernel_width) + finish);
+  return 300.0 + results * blocks * by_width *
+                     (0.1 + 0.05 * static_cast<double>(grouping.groups * grouping.parts * s.kernel_width) + finish);
 }
 
 // Of the thread that takes longest, beside what `cost` counts: rows of input that strips share with others are
@@ -455,7 +349,8 @@ double schedule_cost(const OpCall& call, const Machine& machine, const Depthwise
 template <const VnniSet& set>
 std::vector<Candidate> candidates(const OpCall& call, const Machine& machine, int threads) {
   const DepthwiseShape s = DepthwiseShape::of(view_of(call));
-  const DepthwiseStrips strips = strips_of(s, place(s, set), set);
+  const Grouping grouping = Grouping::of(view_of(call));
+  const DepthwiseStrips strips = strips_of(s, grouping, place(s, grouping, set), set);
   std::vector<Candidate> all;
   for (const DepthwiseSchedule& schedule : depthwise_schedules(strips))
     all.push_back({schedule.encode(), schedule_cost<set>(call, machine, strips, schedule, threads)});
@@ -465,7 +360,9 @@ std::vector<Candidate> candidates(const OpCall& call, const Machine& machine, in
 template <const VnniSet& set>
 std::string schedule_refusal(const OpCall& call, const Machine&, std::span<const std::byte> schedule) {
   const DepthwiseShape s = DepthwiseShape::of(view_of(call));
-  return decode_depthwise_schedule(schedule, strips_of(s, place(s, set), set)) ? "" : "is not legal for this shape";
+  const Grouping grouping = Grouping::of(view_of(call));
+  const DepthwiseStrips strips = strips_of(s, grouping, place(s, grouping, set), set);
+  return decode_depthwise_schedule(schedule, strips) ? "" : "is not legal for this shape";
 }
 
 template <const VnniSet& set, const DepthwiseFunctions& finishing, const LookupFunctions& (*lookup)(), Isa isa>

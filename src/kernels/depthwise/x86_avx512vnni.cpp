@@ -139,25 +139,27 @@ std::int64_t first_column(const VnniRow& row, std::int64_t kw) {
   return row.taps[kw].phase * row.phase_columns + row.taps[kw].column;
 }
 
-// One group of rows, three columns.
-template <int kPositions, class Finish>
+// One group of rows, three columns, each with one byte of weights or two.
+template <int kPositions, int kParts, class Finish>
 void narrow_row(const VnniRow& row) {
   constexpr std::int64_t kBlock = 64 / kPositions, kLanes = 16 / kPositions;
   const Finish end(row);
-  __m512i weights[3][4], bias[4];
+  __m512i weights[3 * kParts][4], bias[4];
   const std::uint8_t* x[3];
-  for (int kw = 0; kw < 3; ++kw) x[kw] = row.strip + first_column(row, kw) * kBlock;
+  for (int kw = 0; kw < 3; ++kw) x[kw] = row.strip + first_column(row, kw * kParts) * kBlock;
   for (int q = 0; q < 4; ++q) {
     bias[q] = load_repeated<kPositions>(row.bias + q * kLanes);
-    for (int kw = 0; kw < 3; ++kw) weights[kw][q] = load_repeated<kPositions>(row.weights + (4 * kw + q) * kBlock);
+    for (int i = 0; i < 3 * kParts; ++i) weights[i][q] = load_repeated<kPositions>(row.weights + (4 * i + q) * kBlock);
   }
   const std::int64_t quarter = row.phases * row.phase_columns * kBlock;
   for (std::int64_t position = 0; position < row.count; position += kPositions) {
     __m512i acc[4] = {bias[0], bias[1], bias[2], bias[3]};
     for (int kw = 0; kw < 3; ++kw) {
-      for (int q = 0; q < 4; ++q)
-        acc[q] =
-            _mm512_dpbusd_epi32(acc[q], _mm512_loadu_si512(x[kw] + position * kBlock + q * quarter), weights[kw][q]);
+      for (int q = 0; q < 4; ++q) {
+        const __m512i taps = _mm512_loadu_si512(x[kw] + position * kBlock + q * quarter);
+        for (int part = 0; part < kParts; ++part)
+          acc[q] = _mm512_dpbusd_epi32(acc[q], taps, weights[kParts * kw + part][q]);
+      }
     }
     end.finish(acc, position);
   }
@@ -192,7 +194,8 @@ void wide_row(const VnniRow& row) {
 
 template <int kPositions, class Finish>
 void finished_row(const VnniRow& row) {
-  if (row.groups == 1 && row.kernel_width == 3) return narrow_row<kPositions, Finish>(row);
+  if (row.groups == 1 && row.kernel_width == 3 * row.parts)
+    return row.parts == 1 ? narrow_row<kPositions, 1, Finish>(row) : narrow_row<kPositions, 2, Finish>(row);
   row.kernel_width == 5 ? wide_row<kPositions, 5, Finish>(row) : wide_row<kPositions, 0, Finish>(row);
 }
 
