@@ -5,6 +5,7 @@
 #include <cctype>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "analyze/table.h"
 #include "diagnose/diagnose.h"
@@ -98,20 +99,25 @@ nlohmann::json operators_of(const JoinedProfile& profile) {
 
 nlohmann::json json_of(const Sightings& sightings) { return {{"count", sightings.count}, {"first", sightings.names}}; }
 
-// Whether a repair of TFLite files is for it: convolutions in dynamic range are none's, but for depthwise ones.
+// Whether a repair is for it (repair/list.cpp). Of LiteRT convolutions in dynamic range are none's, but for depthwise
+// ones.
 bool is_repaired(const Diagnosis& d, const Finding& finding) {
-  switch (finding.cause) {
-    case Cause::sixteen_bit_activations:
-    case Cause::unsigned_weights:
-    case Cause::slow_bytes:
-    case Cause::double_pairs:
-    case Cause::float_island:
-    case Cause::float_weights: return true;
-    case Cause::dynamic_range:
-      return std::ranges::any_of(finding.nodes,
-                                 [&](int node) { return d.view.node(node).kind == Kind::depthwise_conv; });
-    default: return false;
-  }
+  constexpr Cause kOfOrt[] = {Cause::signed_activations,  Cause::range_behind_relu,  Cause::missing_output_pair,
+                              Cause::batch_norm_unfolded, Cause::unfused_activation, Cause::qdq_around_mean,
+                              Cause::double_pairs,        Cause::moved_scales,       Cause::float_weights};
+  constexpr Cause kOfLitert[] = {Cause::sixteen_bit_activations,
+                                 Cause::unsigned_weights,
+                                 Cause::slow_bytes,
+                                 Cause::double_pairs,
+                                 Cause::float_island,
+                                 Cause::float_weights};
+  const auto is_one_of = [&](std::span<const Cause> causes) {
+    return std::ranges::find(causes, finding.cause) != causes.end();
+  };
+  if (d.view.format == FileFormat::onnx) return d.engine == Engine::ort && is_one_of(kOfOrt);
+  if (d.engine != Engine::litert) return false;
+  if (finding.cause != Cause::dynamic_range) return is_one_of(kOfLitert);
+  return std::ranges::any_of(finding.nodes, [&](int node) { return d.view.node(node).kind == Kind::depthwise_conv; });
 }
 
 // As one word of a shell's.
@@ -133,21 +139,20 @@ std::string beside(const Diagnosis& d, std::string_view ending) {
 }  // namespace
 
 NextStep next_step(const Diagnosis& d) {
-  const bool is_slow =
-      std::ranges::any_of(d.findings, [](const Finding& f) { return !f.is_about_answers() && f.ms() > 0.0; });
   const std::string model = in_shell(d.model);
   if (d.view.dialect == Dialect::fp32)
     return {fmt::format("octavo quantize {} --calibrate PATH -o {}", model, beside(d, ".int8.onnx")),
             "Quantizes the network by the samples of PATH."};
-  const bool is_repaired_for_ort = is_slow && d.view.format == FileFormat::onnx && d.engine == Engine::ort;
-  const bool is_repaired_for_litert =
-      d.engine == Engine::litert &&
-      std::ranges::any_of(d.findings, [&](const Finding& f) { return is_repaired(d, f); });
-  if (is_repaired_for_ort || is_repaired_for_litert)
-    return {fmt::format("octavo diagnose {} --write-fixed {}", model,
-                        beside(d, is_repaired_for_ort ? ".fixed.onnx" : ".fixed.tflite")),
-            fmt::format("Writes the same network as a file that {} is fast for, and checks that it answers alike.",
-                        title_of(d.engine))};
+  if (std::ranges::any_of(d.findings, [](const Finding& f) { return f.cause == Cause::zero_scale; }))
+    return {fmt::format("octavo quantize FP32 --calibrate PATH -o {}", beside(d, ".again.onnx")),
+            "Quantizes the network in fp32 anew, by the samples of PATH: of this file a scale is lost."};
+  if (std::ranges::any_of(d.findings, [&](const Finding& f) { return is_repaired(d, f); })) {
+    const bool is_onnx = d.view.format == FileFormat::onnx;
+    return {
+        fmt::format("octavo diagnose {} --write-fixed {}", model, beside(d, is_onnx ? ".fixed.onnx" : ".fixed.tflite")),
+        fmt::format("Writes the same network as a file that {} is fast for, and checks that it answers alike.",
+                    title_of(d.engine))};
+  }
   return {"octavo bench " + model, "Times the file in Octavo."};
 }
 
