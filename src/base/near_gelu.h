@@ -41,7 +41,7 @@ namespace {
 
 // fma(-p, u, max(x, 0) * scale), p = c1 + u (c2 + ...) in fused multiply-adds from the inside out, u = min(|x|, limit).
 template <class V>
-typename V::F32 near_gelu(const NearGelu& gelu, typename V::F32 x) {
+constexpr typename V::F32 near_gelu(const NearGelu& gelu, typename V::F32 x) {
   const typename V::F32 magnitude = V::as_f32(V::and_s32(V::as_s32(x), V::set_s32(0x7fffffff)));
   const typename V::F32 u = V::min(magnitude, V::set(gelu.limit));
   typename V::F32 p = V::set(-gelu.c[6]);

@@ -1,5 +1,6 @@
 // The one rule book of rounding: every reference and every kernel takes its formulas from here. Part of base/.
-// All arithmetic is f32, in the order written, never contracted (the build sets -ffp-contract=off).
+// All arithmetic is f32, in the order written, never contracted (the build sets -ffp-contract=off). What devices
+// compute, too, is constexpr and calls built-in functions only (cuda/device/platform.h).
 #ifndef OCTAVO_BASE_REQUANTIZE_H_
 #define OCTAVO_BASE_REQUANTIZE_H_
 
@@ -16,9 +17,9 @@
 namespace octavo {
 
 // Round to nearest, ties to even. Needs the default rounding mode, which a run guarantees on each of its threads.
-inline float round_even(float x) { return std::nearbyintf(x); }
+constexpr float round_even(float x) { return __builtin_nearbyintf(x); }
 
-inline float clamp_f32(float x, float lowest, float highest) {
+constexpr float clamp_f32(float x, float lowest, float highest) {
   // In this order NaN becomes `lowest`, as maxps/minps with the bound as first operand make it.
   const float raised = x > lowest ? x : lowest;
   return raised < highest ? raised : highest;
@@ -26,7 +27,8 @@ inline float clamp_f32(float x, float lowest, float highest) {
 
 // Zero point after rounding: rne(x) + zp, saturated to [lowest, highest]. Convolution, matmul, mean and quantize.
 // The clamp comes before the rounding so that no float-to-integer conversion can overflow; the result is the same.
-inline std::int32_t round_then_zero_point(float x, std::int32_t zero_point, std::int32_t lowest, std::int32_t highest) {
+constexpr std::int32_t round_then_zero_point(float x, std::int32_t zero_point, std::int32_t lowest,
+                                             std::int32_t highest) {
   const float clamped = clamp_f32(x, static_cast<float>(lowest - zero_point), static_cast<float>(highest - zero_point));
   return static_cast<std::int32_t>(round_even(clamped)) + zero_point;
 }
@@ -110,8 +112,8 @@ struct IntegerAddForm {
 };
 
 // QuantizeLinear: a true division.
-inline std::int32_t quantize_value(float x, float scale, std::int32_t zero_point, std::int32_t lowest,
-                                   std::int32_t highest) {
+constexpr std::int32_t quantize_value(float x, float scale, std::int32_t zero_point, std::int32_t lowest,
+                                      std::int32_t highest) {
   return round_then_zero_point(x / scale, zero_point, lowest, highest);
 }
 
@@ -169,14 +171,14 @@ inline std::int32_t tflite_softmax_value(float exponential, float factor, std::i
 }
 
 // Round to nearest, halves away from 0.
-inline float round_away(float x) {
-  const float whole = std::trunc(x);
-  return std::fabs(x - whole) >= 0.5f ? whole + std::copysign(1.0f, x) : whole;
+constexpr float round_away(float x) {
+  const float whole = __builtin_truncf(x);
+  return __builtin_fabsf(x - whole) >= 0.5f ? whole + __builtin_copysignf(1.0f, x) : whole;
 }
 
 // The same of TFLite's reference kernels.
-inline std::int32_t quantize_value_away(float x, float scale, std::int32_t zero_point, std::int32_t lowest,
-                                        std::int32_t highest) {
+constexpr std::int32_t quantize_value_away(float x, float scale, std::int32_t zero_point, std::int32_t lowest,
+                                           std::int32_t highest) {
   const float clamped =
       clamp_f32(x / scale, static_cast<float>(lowest - zero_point), static_cast<float>(highest - zero_point));
   return static_cast<std::int32_t>(round_away(clamped)) + zero_point;
@@ -187,7 +189,7 @@ struct DynamicScale {
   float scale = 1.0f;
   std::int32_t zero_point = 0;
 
-  static DynamicScale of(float lowest, float highest) {
+  static constexpr DynamicScale of(float lowest, float highest) {
     const float scale = lowest == highest ? 1.0f : (highest - lowest) / 255.0f;
     return {scale, static_cast<std::int32_t>(round_even(clamp_f32(0.0f - lowest / scale, 0.0f, 255.0f)))};
   }

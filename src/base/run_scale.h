@@ -1,9 +1,9 @@
-// RunScale: scale and zero point that values get from their own range, in a run. Part of base/.
+// RunScale: scale and zero point that values get from their own range, in a run, on processors and devices. Part of
+// base/.
 #ifndef OCTAVO_BASE_RUN_SCALE_H_
 #define OCTAVO_BASE_RUN_SCALE_H_
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string_view>
@@ -38,7 +38,7 @@ struct RunScale {
   float inverse = 1.0f;         // what values are multiplied by; onnx divides by the scale
 
   // No scale of PyTorch's forms is below `least`.
-  static RunScale of(DynamicForm form, float lowest, float highest, float least = 0.0f) {
+  static constexpr RunScale of(DynamicForm form, float lowest, float highest, float least = 0.0f) {
     switch (form) {
       case DynamicForm::onnx: return of_onnx(lowest, highest);
       case DynamicForm::xnnpack: return of_xnnpack(lowest, highest);
@@ -54,7 +54,7 @@ struct RunScale {
   static constexpr bool rounds_away(DynamicForm form) {
     return form == DynamicForm::tflite || form == DynamicForm::tflite_symmetric;
   }
-  std::int32_t quantize(float x) const {
+  constexpr std::int32_t quantize(float x) const {
     if (form == DynamicForm::onnx) return round_then_zero_point(x / scale, zero_point, 0, 255);
     if (!rounds_away(form)) return round_then_zero_point(x * inverse, zero_point, 0, 255);
     const float shifted = static_cast<float>(zero_point - 128) + x * inverse;
@@ -62,42 +62,42 @@ struct RunScale {
   }
 
  private:
-  static RunScale of_onnx(float lowest, float highest) {
+  static constexpr RunScale of_onnx(float lowest, float highest) {
     const DynamicScale given = DynamicScale::of(lowest, highest);
     return {DynamicForm::onnx, given.scale, given.zero_point};
   }
   // The end of the range whose error is smaller decides the zero point.
-  static RunScale of_xnnpack(float lowest, float highest) {
+  static constexpr RunScale of_xnnpack(float lowest, float highest) {
     const float inverse = lowest == highest ? 1.0f : 255.0f / (highest - lowest);
     return {DynamicForm::xnnpack, 1.0f / inverse, nearer_end(lowest * inverse, highest * inverse), inverse};
   }
-  static std::int32_t nearer_end(float low, float high) {
+  static constexpr std::int32_t nearer_end(float low, float high) {
     const float zero_point = (-128.0f + low) + (127.0f + high) > 0.0f ? -128.0f - low : 127.0f - high;
     return static_cast<std::int32_t>(round_even(clamp_f32(zero_point, -128.0f, 127.0f))) + 128;
   }
-  static RunScale of_tflite(float lowest, float highest) {
+  static constexpr RunScale of_tflite(float lowest, float highest) {
     if (lowest == highest) return {DynamicForm::tflite, 1.0f, 128, 1.0f};
     const float scale = (highest - lowest) / 255.0f;
     const double low = static_cast<double>(lowest) / scale, high = static_cast<double>(highest) / scale;
-    const double zero_point = 128.0 + std::fabs(low) < 127.0 + std::fabs(high) ? -128.0 - low : 127.0 - high;
+    const double zero_point = 128.0 + __builtin_fabs(low) < 127.0 + __builtin_fabs(high) ? -128.0 - low : 127.0 - high;
     const double inside = zero_point > -128.0 ? (zero_point < 127.0 ? zero_point : 127.0) : -128.0;
-    return {DynamicForm::tflite, scale, static_cast<std::int32_t>(std::round(inside)) + 128, 1.0f / scale};
+    return {DynamicForm::tflite, scale, static_cast<std::int32_t>(__builtin_round(inside)) + 128, 1.0f / scale};
   }
-  static RunScale of_tflite_symmetric(float size) {
+  static constexpr RunScale of_tflite_symmetric(float size) {
     if (!(size > 0.0f)) return {DynamicForm::tflite_symmetric, 1.0f, 128, 1.0f};
     return {DynamicForm::tflite_symmetric, size / 127.0f, 128, 127.0f / size};
   }
-  static RunScale with_scale(DynamicForm form, float scale, float least, std::int32_t zero_point) {
+  static constexpr RunScale with_scale(DynamicForm form, float scale, float least, std::int32_t zero_point) {
     // Neither of them: a row of zeros.
-    const float usable = std::max({scale, least, std::numeric_limits<float>::min()});
+    const float usable = std::max(std::max(scale, least), std::numeric_limits<float>::min());
     return {form, usable, zero_point, static_cast<float>(1.0 / static_cast<double>(usable))};
   }
-  static RunScale of_pt2e(float lowest, float highest, float least) {
+  static constexpr RunScale of_pt2e(float lowest, float highest, float least) {
     RunScale made = with_scale(DynamicForm::pt2e, (highest - lowest) / 255.0f, least, 0);
     made.zero_point = static_cast<std::int32_t>(clamp_f32(-round_even(lowest / made.scale), 0.0f, 255.0f));
     return made;
   }
-  static RunScale of_pt2e_token(float lowest, float highest, float least) {
+  static constexpr RunScale of_pt2e_token(float lowest, float highest, float least) {
     RunScale made = with_scale(DynamicForm::pt2e_token, (highest - lowest) / 255.0f, least, 0);
     made.zero_point = nearer_end(lowest / made.scale, highest / made.scale);
     return made;

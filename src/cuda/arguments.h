@@ -6,11 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/run_form.h"
 #include "kernels/epilogue/rows.h"
 #include "kernels/integer_norm/lines.h"
 #include "ops/binary/kind.h"
+#include "ops/integer_resize/interpolated.h"
 #include "ops/pad/mode.h"
 #include "ops/reduce/kind.h"
+#include "ops/row_requantize/row_scale.h"
 #include "ops/unary/kind.h"
 
 namespace octavo::cuda {
@@ -23,19 +26,29 @@ struct WindowArgs {
   std::int32_t pad_top = 0, pad_left = 0;
 };
 
+// Scales and zero points of x that are known in a run, one for so many pixels of y; what reals are clamped to.
+struct RunScaleArgs {
+  const float* scale = nullptr;
+  const std::uint8_t* zero_point = nullptr;
+  std::int64_t pixels = 1;
+  float lowest = 0.0f, highest = 0.0f;
+  RunForm form = RunForm::onnx;
+};
+
 // y[pixel][channel] = epilogue(bias + sum over k of x[pixel][k] * w[channel][k]), a group of channels in each z of the
 // grid, tiles of pixels in x, of channels in y.
 struct ConvArgs {
   const std::byte* x = nullptr;
   const std::byte* w = nullptr;            // s8 [group][channel][k], zeros between the last of a group and a whole tile
   const std::int32_t* bias = nullptr;      // with multipliers and rests in the same places
-  const std::byte* padding = nullptr;      // 16 times what stands around the image
+  const std::byte* padding = nullptr;      // 16 times what stands around the image; null: the zero point of a run
   const std::int32_t* w_offset = nullptr;  // of kernels with one, in the places of bias
-  const std::uint8_t* other = nullptr;
+  const std::byte* other = nullptr;
   std::byte* y = nullptr;
   WindowArgs window;
   RowEpilogue epilogue;
-  std::int64_t pixels = 0;                    // of all images of y
+  RunScaleArgs run;         // of kernels that find scales there: bias is then what the zero point is multiplied by
+  std::int64_t pixels = 0;  // of all images of y
   std::int32_t group_in = 1, group_out = 1;   // channels of a group
   std::int32_t padded_out = 1, padded_k = 1;  // of a group, in w
 };
@@ -46,7 +59,7 @@ struct DepthwiseArgs {
   const std::byte* w = nullptr;  // s8 [tap][channel]
   const std::int32_t* bias = nullptr;
   const std::int32_t* w_offset = nullptr;  // null: none
-  const std::uint8_t* other = nullptr;
+  const std::byte* other = nullptr;
   std::byte* y = nullptr;
   WindowArgs window;
   RowEpilogue epilogue;
@@ -63,8 +76,10 @@ struct PoolArgs {
   std::int64_t threads = 0;
   std::int32_t x_zero_point = 0;
   float x_scale = 1.0f;
-  std::int32_t count = 0;      // what means divide by; 0: taps inside the image
-  std::int32_t is_signed = 0;  // x
+  std::int32_t count = 0;                            // what means divide by; 0: taps inside the image
+  std::int32_t is_signed = 0;                        // x
+  std::int32_t pads = 0;                             // of f32: taps inside the padded image count, too
+  std::int32_t padded_height = 0, padded_width = 0;  // from the first row and column of x on
 };
 
 inline constexpr int kMostAxes = 6;
@@ -88,6 +103,13 @@ struct PairArgs {
   StridedArgs at;
   RowEpilogue epilogue;
   std::int32_t x_is_signed = 0, other_is_signed = 0;
+};
+
+// quantized_elementwise of sums, s32 or s16; the other operand of `at` is their factor, where there is one.
+struct SumArgs {
+  StridedArgs at;
+  RowEpilogue epilogue;
+  std::int32_t is_wide = 1;  // x is s32
 };
 
 // y[i] = table[x[i]], or a copy.
@@ -156,26 +178,42 @@ struct BinaryArgs {
   BinaryKind kind = BinaryKind::add;
 };
 
-// Bytes to f32, with one scale or one for each of `channels`, whose elements are `inner` apart.
+enum class StoredType : std::uint8_t { u8, s8, s16 };
+
+// Stored values to f32, with one scale or one for each of `channels`, whose elements are `inner` apart.
 struct DequantizeArgs {
   const std::byte* x = nullptr;
   const float* scale = nullptr;
   const std::byte* zero_point = nullptr;  // null: 0
   float* y = nullptr;
   std::int64_t elements = 0, channels = 1, inner = 1;
-  std::int32_t is_signed = 0;
+  StoredType type = StoredType::u8;
 };
 
-// f32 to bytes with one scale.
+// f32 to stored values, scales as above.
 struct QuantizeArgs {
   const float* x = nullptr;
   const float* scale = nullptr;
-  const std::uint8_t* zero_point = nullptr;  // null: 0
+  const std::byte* zero_point = nullptr;  // null: 0
   std::byte* y = nullptr;
-  std::int64_t elements = 0;
+  std::int64_t elements = 0, channels = 1, inner = 1;
   std::int32_t lowest = 0, highest = 255;
-  std::int32_t is_signed = 0;
-  std::int32_t multiplies = 0;  // by the reciprocal of the scale
+  StoredType type = StoredType::u8;
+  std::int32_t multiplies = 0;   // by the reciprocal of the scale
+  std::int32_t rounds_away = 0;  // halves from 0
+};
+
+// Bytes of rows of n values of f32 or s16, with a scale and a zero point for each row, found in the run.
+struct RowScaleArgs {
+  const std::byte* x = nullptr;
+  const float* factor = nullptr;  // n each, of s16; null: none
+  std::uint8_t* y = nullptr;
+  float* scale = nullptr;
+  std::uint8_t* zero_point = nullptr;
+  std::int64_t n = 0;
+  RowValues values;  // of s16 without factors
+  DynamicForm form = DynamicForm::onnx;
+  float least_scale = 0.0f;
 };
 
 // What fused_conv adds, and where.
@@ -195,6 +233,65 @@ struct FloatConvArgs {
   UnaryNumbers numbers;
   UnaryKind activation = UnaryKind::identity;
   FloatAddition addition = FloatAddition::none;
+};
+
+// Of an axis of a resize: position i of y is made of the elements index[first[i]] to index[first[i + 1] - 1] of x.
+struct TapsArgs {
+  const std::int32_t* first = nullptr;
+  const std::int32_t* index = nullptr;
+  const double* weight = nullptr;  // of each
+  std::int64_t x_size = 1, size = 1;
+};
+
+// Two axes next to each other that change, and `inner` elements behind them.
+struct ResizeArgs {
+  const std::byte* x = nullptr;
+  std::byte* y = nullptr;
+  TapsArgs rows, columns;
+  std::int64_t elements = 0, inner = 1;
+  StoredType type = StoredType::u8;  // of bytes
+};
+
+// integer_resize: as its operands are.
+struct IntegerResizeArgs {
+  const std::byte* x = nullptr;
+  const std::int32_t* rows = nullptr;
+  const float* row_weights = nullptr;
+  const std::int32_t* columns = nullptr;
+  const float* column_weights = nullptr;
+  std::byte* y = nullptr;
+  std::int64_t elements = 0, from_height = 1, from_width = 1, height = 1, width = 1, channels = 1;
+  std::int32_t shift = 0, is_signed = 0;
+  ResizeRounding rounding = ResizeRounding::ten_bits;
+};
+
+// Products of matrices a [m, k] and b [k, n], in f32 or of bytes; where those of a batch lie, axes ending at the last
+// one.
+struct ProductArgs {
+  const std::byte* a = nullptr;
+  const std::byte* b = nullptr;
+  std::byte* y = nullptr;
+  std::int64_t m = 0, k = 0, n = 0;
+  std::int64_t size[kMostAxes] = {}, a_stride[kMostAxes] = {}, b_stride[kMostAxes] = {};
+  // Of bytes: zero points for rows of a and columns of b in turn, as many as there are; without these, one each.
+  const std::byte* a_zero_points = nullptr;
+  const std::byte* b_zero_points = nullptr;
+  std::int64_t a_zeros = 1, b_zeros = 1;
+  std::int32_t a_zero_point = 0, b_zero_point = 0;
+  std::int32_t a_is_signed = 0, b_is_signed = 0;
+  RowEpilogue epilogue;
+};
+
+// float_depthwise: a chain for each channel, over taps in the order that `taps` says.
+struct FloatDepthwiseArgs {
+  const float* x = nullptr;
+  const std::int32_t* taps = nullptr;  // row-major numbers
+  const float* w = nullptr;            // [tap in this order][channel]
+  const float* bias = nullptr;
+  float* y = nullptr;
+  WindowArgs window;
+  std::int64_t threads = 0;
+  float lowest = 0.0f, highest = 0.0f;
 };
 
 // Lines of n f32 that are `inner` apart, of x as [outer, n, inner]; of reduce y has one element for each.

@@ -24,8 +24,6 @@ std::string refuse_conv(const CallView& call) {
   if (!parts || parts->in_run != nullptr) return "needs an epilogue of a scale, a rounding, an addition and a table";
   const OperandType other = parts->other < 0 ? OperandType{} : call.input(static_cast<std::size_t>(parts->other));
   if (other.exists() && *other.shape != *call.output().shape) return "needs an addition of the same shape";
-  if (parts->to == DType::s16 || (other.exists() && other.dtype == DType::s16))
-    return "needs results and additions of 8 bits";
   return window_refusal(attrs.window, *call.input(kConvX).shape, *call.output().shape);
 }
 

@@ -20,12 +20,27 @@ std::span<const KernelChoice> cuda_conv_choices();
 // quantized_conv with a channel of its own for each group
 std::span<const KernelCode> cuda_depthwise_codes();
 std::span<const KernelChoice> cuda_depthwise_choices();
-// max_pool, quantized_pool
+// average_pool, max_pool, quantized_pool
 std::span<const KernelCode> cuda_pool_codes();
 std::span<const KernelChoice> cuda_pool_choices();
 // fused_conv
 std::span<const KernelCode> cuda_float_conv_codes();
 std::span<const KernelChoice> cuda_float_conv_choices();
+// float_depthwise
+std::span<const KernelCode> cuda_float_depthwise_codes();
+std::span<const KernelChoice> cuda_float_depthwise_choices();
+// hybrid_conv
+std::span<const KernelCode> cuda_hybrid_conv_codes();
+std::span<const KernelChoice> cuda_hybrid_conv_choices();
+// matmul of f32, matmul_integer, quantized_matmul
+std::span<const KernelCode> cuda_product_codes();
+std::span<const KernelChoice> cuda_product_choices();
+// integer_resize, resize
+std::span<const KernelCode> cuda_resize_codes();
+std::span<const KernelChoice> cuda_resize_choices();
+// dynamic_quantize, row_quantize, row_requantize
+std::span<const KernelCode> cuda_row_scale_codes();
+std::span<const KernelChoice> cuda_row_scale_choices();
 // binary and unary of f32, cast
 std::span<const KernelCode> cuda_float_codes();
 std::span<const KernelChoice> cuda_float_choices();

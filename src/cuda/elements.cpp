@@ -57,6 +57,39 @@ Result<std::unique_ptr<Step>> make_pair(const CallView& call, const StepSpec& sp
   return maker.make(spec);
 }
 
+// ---- sums ----
+
+std::optional<StridedArgs> sum_places(const CallView& call, const StepEpilogue& epilogue) {
+  const Shape none;
+  const Shape& factor = epilogue.factor < 0 ? none : *call.input(static_cast<std::size_t>(epilogue.factor)).shape;
+  return strided_args(broadcast_axes(*call.output().shape, *call.input(0).shape, factor));
+}
+
+std::string refuse_sums(const CallView& call) {
+  const auto epilogue = epilogue_of(call);
+  if (!epilogue || epilogue->other >= 0) return "needs sums, and an epilogue of one scale, a rounding and a table";
+  if (is_8bit(call.input(0).dtype)) return "needs sums of 16 or 32 bits";
+  if (!sum_places(call, *epilogue)) return "needs at most six axes that cannot be merged";
+  return refuse_size(call);
+}
+
+Result<std::unique_ptr<Step>> make_sums(const CallView& call, const StepSpec& spec) {
+  const StepEpilogue epilogue = *epilogue_of(call);
+  LaunchMaker<SumArgs> maker;
+  SumArgs& args = maker.arguments;
+  args.at = *sum_places(call, epilogue);
+  args.epilogue = epilogue.rows;
+  args.is_wide = call.input(0).dtype == DType::s32 ? 1 : 0;
+  maker.point(args.at.x, Operand::input, 0);
+  maker.point(args.at.y, Operand::output, 0);
+  epilogue.for_operands(args.epilogue, [&](int input, const auto& member) {
+    maker.point_if(input >= 0, member, Operand::input, static_cast<std::size_t>(input));
+  });
+  maker.launch.kernel = "sums";
+  maker.for_threads(args.at.elements);
+  return maker.make(spec);
+}
+
 // ---- table ----
 
 std::string refuse_table(const CallView& call) {
@@ -78,13 +111,40 @@ Result<std::unique_ptr<Step>> make_table(const CallView& call, const StepSpec& s
 
 // ---- quantize, dequantize ----
 
-std::string refuse_quantize(const CallView& call) {
-  const auto& attrs = call.attrs->as<QuantizeAttrs>();
-  if (is_fixed_point(attrs.profile)) return "rounds halves to even, not away from 0";
-  if (call.input(0).dtype != DType::f32 || !is_8bit(call.output().dtype)) return "needs f32 and a result of 8 bits";
-  if (call.input(1).dtype != DType::f32 || call.input(1).elements() != 1 || attrs.block != 0)
-    return "needs one scale in f32";
+std::optional<StoredType> stored_type(DType type) {
+  switch (type) {
+    case DType::u8: return StoredType::u8;
+    case DType::s8: return StoredType::s8;
+    case DType::s16: return StoredType::s16;
+    default: return std::nullopt;
+  }
+}
+
+// Of what is real, what is stored, and the scales' axis.
+template <class Arguments>
+void place_scales(LaunchMaker<Arguments>& maker, const CallView& call, DType stored, std::int64_t axis) {
+  const Shape& x = *call.input(0).shape;
+  Arguments& args = maker.arguments;
+  args.elements = x.elements();
+  args.type = *stored_type(stored);
+  if (axis >= 0 && call.input(1).elements() != 1) {
+    args.channels = x[static_cast<int>(axis)];
+    args.inner = x.elements(static_cast<int>(axis) + 1, x.rank());
+  }
+  maker.point(args.x, Operand::input, 0);
+  maker.point(args.scale, Operand::input, 1);
+  maker.point_if(call.input(2).exists(), args.zero_point, Operand::input, 2);
+  maker.point(args.y, Operand::output, 0);
+}
+
+std::string refuse_types(const CallView& call, DType real, DType stored, std::int64_t block) {
+  if (real != DType::f32 || !stored_type(stored)) return "needs f32 on one side and 8 bits or s16 on the other";
+  if (call.input(1).dtype != DType::f32 || block != 0) return "needs scales in f32, not of blocks";
   return refuse_size(call);
+}
+
+std::string refuse_quantize(const CallView& call) {
+  return refuse_types(call, call.input(0).dtype, call.output().dtype, call.attrs->as<QuantizeAttrs>().block);
 }
 
 Result<std::unique_ptr<Step>> make_quantize(const CallView& call, const StepSpec& spec) {
@@ -93,43 +153,25 @@ Result<std::unique_ptr<Step>> make_quantize(const CallView& call, const StepSpec
   const bool is_narrow = attrs.lowest != 0 || attrs.highest != 0;
   LaunchMaker<QuantizeArgs> maker;
   QuantizeArgs& args = maker.arguments;
-  args.elements = call.output().elements();
   args.lowest = is_narrow ? attrs.lowest : static_cast<std::int32_t>(type.lowest);
   args.highest = is_narrow ? attrs.highest : static_cast<std::int32_t>(type.highest);
-  args.is_signed = call.output().dtype == DType::s8 ? 1 : 0;
   args.multiplies = multiplies_by_inverse(attrs.profile) ? 1 : 0;
-  maker.point(args.x, Operand::input, 0);
-  maker.point(args.scale, Operand::input, 1);
-  maker.point_if(call.input(2).exists(), args.zero_point, Operand::input, 2);
-  maker.point(args.y, Operand::output, 0);
+  args.rounds_away = is_fixed_point(attrs.profile) ? 1 : 0;
+  place_scales(maker, call, call.output().dtype, attrs.axis);
   maker.launch.kernel = "quantize_f32";
   maker.for_threads((args.elements + kLanes - 1) / kLanes);
   return maker.make(spec);
 }
 
 std::string refuse_dequantize(const CallView& call) {
-  const auto& attrs = call.attrs->as<DequantizeAttrs>();
-  if (!is_8bit(call.input(0).dtype) || call.output().dtype != DType::f32) return "needs 8 bits and a result in f32";
-  if (call.input(1).dtype != DType::f32 || attrs.block != 0) return "needs scales in f32, not of blocks";
-  return refuse_size(call);
+  return refuse_types(call, call.output().dtype, call.input(0).dtype, call.attrs->as<DequantizeAttrs>().block);
 }
 
 Result<std::unique_ptr<Step>> make_dequantize(const CallView& call, const StepSpec& spec) {
-  const Shape& x = *call.input(0).shape;
   LaunchMaker<DequantizeArgs> maker;
-  DequantizeArgs& args = maker.arguments;
-  args.elements = x.elements();
-  if (const std::int64_t axis = call.attrs->as<DequantizeAttrs>().axis; axis >= 0 && call.input(1).elements() != 1) {
-    args.channels = x[static_cast<int>(axis)];
-    args.inner = x.elements(static_cast<int>(axis) + 1, x.rank());
-  }
-  args.is_signed = call.input(0).dtype == DType::s8 ? 1 : 0;
-  maker.point(args.x, Operand::input, 0);
-  maker.point(args.scale, Operand::input, 1);
-  maker.point_if(call.input(2).exists(), args.zero_point, Operand::input, 2);
-  maker.point(args.y, Operand::output, 0);
+  place_scales(maker, call, call.input(0).dtype, call.attrs->as<DequantizeAttrs>().axis);
   maker.launch.kernel = "dequantize_f32";
-  maker.for_threads(args.elements);
+  maker.for_threads(maker.arguments.elements);
   return maker.make(spec);
 }
 
@@ -137,6 +179,7 @@ constexpr KernelChoice kChoices[] = {
     element_kernel<refuse_dequantize, make_dequantize>("dequantize_f32_cuda", "dequantize"),
     element_kernel<refuse_pair, make_pair>("pairs_q8_cuda", "quantized_elementwise"),
     element_kernel<refuse_quantize, make_quantize>("quantize_f32_cuda", "quantize"),
+    element_kernel<refuse_sums, make_sums>("sums_q8_cuda", "quantized_elementwise"),
     element_kernel<refuse_table, make_table>("table_cuda", "table"),
 };
 constexpr auto kCodes = codes_of(kChoices);

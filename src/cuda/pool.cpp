@@ -1,9 +1,10 @@
-// max_pool and quantized_pool of NHWC images. Part of cuda/.
+// max_pool, average_pool and quantized_pool of NHWC images. Part of cuda/.
 #include "cuda/cost.h"
 #include "cuda/cuda.h"
 #include "cuda/launch.h"
 #include "cuda/window.h"
 #include "kernels/epilogue/step.h"
+#include "ops/average_pool/average_pool.h"
 #include "ops/max_pool/max_pool.h"
 #include "ops/quantized_pool/quantized_pool.h"
 
@@ -34,6 +35,30 @@ Result<std::unique_ptr<Step>> make_max(const CallView& call, const StepSpec& spe
   return maker.make(spec);
 }
 
+std::string refuse_average(const CallView& call) {
+  const auto& attrs = call.attrs->as<AveragePoolAttrs>();
+  if (call.input(0).dtype != DType::f32) return "needs f32";
+  if (attrs.layout != Layout::channels_last) return "needs channels_last";
+  return refuse_window(call, attrs.window);
+}
+
+Result<std::unique_ptr<Step>> make_average(const CallView& call, const StepSpec& spec) {
+  const auto& attrs = call.attrs->as<AveragePoolAttrs>();
+  LaunchMaker<PoolArgs> maker;
+  PoolArgs& args = maker.arguments;
+  args.window = window_args(attrs.window, *call.input(0).shape, *call.output().shape);
+  args.threads = call.output().elements();
+  args.pads = attrs.count_include_pad ? 1 : 0;
+  const std::vector<std::int64_t> pad_end = fixed(attrs.window.pad_end);
+  args.padded_height = args.window.height + static_cast<std::int32_t>(pad_end[0]);
+  args.padded_width = args.window.width + static_cast<std::int32_t>(pad_end[1]);
+  maker.point(args.x, Operand::input, 0);
+  maker.point(args.y, Operand::output, 0);
+  maker.launch.kernel = "float_pool";
+  maker.for_threads(args.threads);
+  return maker.make(spec);
+}
+
 std::string refuse_quantized(const CallView& call) {
   if (call.output().dtype == DType::f32) return "needs bytes or sums as its result";
   if (std::string reason = step_epilogue_refusal<QuantizedPoolAttrs, kPoolOperands>(call); !reason.empty())
@@ -54,16 +79,9 @@ Result<std::unique_ptr<Step>> make_quantized(const CallView& call, const StepSpe
   if (attrs.count_include_pad) args.count = args.window.kernel_h * args.window.kernel_w;
   maker.point(args.x, Operand::input, 0);
   maker.point(args.y, Operand::output, 0);
-  const auto point_at = [&](int input, const auto& member) {
+  epilogue.for_operands(args.epilogue, [&](int input, const auto& member) {
     maker.point_if(input >= 0, member, Operand::input, static_cast<std::size_t>(input));
-  };
-  point_at(epilogue.table, args.epilogue.table);
-  if (epilogue.rows.formula == Formula::double_scale) {
-    point_at(epilogue.factor, args.epilogue.double_multiplier);
-  } else {
-    point_at(epilogue.factor, args.epilogue.fixed_multiplier);
-    point_at(epilogue.shift, args.epilogue.fixed_shift);
-  }
+  });
   constexpr std::string_view kernels[] = {"sum_pool", "average_pool", "mean_pool"};
   maker.launch.kernel = kernels[static_cast<std::size_t>(attrs.form)];
   maker.for_threads(args.threads);
@@ -78,25 +96,24 @@ double cost_of(const CallView& view, const Window& window, const Machine& machin
   return memory_ns(view, machine) + taps * kTapNs * std::max(1.0, turns);
 }
 
+template <class WindowAttrs>
+double cost(const OpCall& call, const Machine& machine) {
+  return cost_of(view_of(call), call.attrs->as<WindowAttrs>().window, machine);
+}
+
+template <class WindowAttrs, Refuse refuse, auto make>
+constexpr KernelChoice kernel(std::string_view name, std::string_view op) {
+  return {.code = {.name = name, .op = op, .needs = Isa::cuda, .prepare = prepare_by<refuse, make>},
+          .refusal = refusal_by<refuse>,
+          .cost = cost<WindowAttrs>,
+          .knows_speeds = true};
+}
+
 constexpr KernelChoice kChoices[] = {
-    {.code =
-         {.name = "max_pool_cuda", .op = "max_pool", .needs = Isa::cuda, .prepare = prepare_by<refuse_max, make_max>},
-     .refusal = refusal_by<refuse_max>,
-     .cost =
-         [](const OpCall& call, const Machine& machine) {
-           return cost_of(view_of(call), call.attrs->as<MaxPoolAttrs>().window, machine);
-         },
-     .knows_speeds = true},
-    {.code = {.name = "pool_q8_cuda",
-              .op = "quantized_pool",
-              .needs = Isa::cuda,
-              .prepare = prepare_by<refuse_quantized, make_quantized>},
-     .refusal = refusal_by<refuse_quantized>,
-     .cost =
-         [](const OpCall& call, const Machine& machine) {
-           return cost_of(view_of(call), call.attrs->as<QuantizedPoolAttrs>().window, machine);
-         },
-     .knows_speeds = true}};
+    kernel<AveragePoolAttrs, refuse_average, make_average>("average_pool_f32_cuda", "average_pool"),
+    kernel<MaxPoolAttrs, refuse_max, make_max>("max_pool_cuda", "max_pool"),
+    kernel<QuantizedPoolAttrs, refuse_quantized, make_quantized>("pool_q8_cuda", "quantized_pool"),
+};
 constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace

@@ -19,9 +19,9 @@ std::string window_refusal(const Window& window, const Shape& x, const Shape& y)
   if (window.rank() != 2 || x.rank() != 4 || y.rank() != 4) return "needs two spatial axes";
   const auto are_small = [](const std::vector<std::int64_t>& list) { return std::ranges::all_of(list, is_small); };
   const bool fits = are_small(fixed(window.kernel)) && are_small(window.strides) && are_small(window.dilations) &&
-                    are_small(fixed(window.pad_begin)) && is_small(x[1]) && is_small(x[2]) && is_small(y[1]) &&
-                    is_small(y[2]) && x[3] <= kMostChannels && y[3] <= kMostChannels && x.elements() > 0 &&
-                    y.elements() > 0;
+                    are_small(fixed(window.pad_begin)) && are_small(fixed(window.pad_end)) && is_small(x[1]) &&
+                    is_small(x[2]) && is_small(y[1]) && is_small(y[2]) && x[3] <= kMostChannels &&
+                    y[3] <= kMostChannels && x.elements() > 0 && y.elements() > 0;
   return fits ? "" : "needs extents of 1 to 2^14 and at most 2^26 channels";
 }
 

@@ -26,6 +26,7 @@
 
 #include "base/fixed_point.h"
 #include "base/requantize.h"
+#include "base/run_form.h"
 #include "graph/op.h"
 
 namespace octavo {
@@ -71,45 +72,13 @@ struct ScaleAndAdd {
   }
 };
 
-// How a sum of values that were quantized in the run becomes a real number. Numbers are part of the artifact format.
-enum class RunForm : std::uint8_t {
-  onnx = 0,          // f32(acc) * (w_scale * x_scale) + bias
-  xnnpack = 1,       // fma(f32(acc) * x_scale, w_scale, bias)
-  tflite = 2,        // f32(acc) * w_scale * x_scale + bias
-  onnx_integer = 3,  // f32(acc + integer_bias) * (w_scale * x_scale): ONNX Runtime's quantizer before 1.7
-};
-constexpr int count_of(RunForm) { return 4; }
-constexpr std::string_view name_of(RunForm form) {
-  constexpr std::string_view names[] = {"onnx", "xnnpack", "tflite", "onnx_integer"};
-  return names[static_cast<int>(form)];
-}
-
 // sum -> real: RunForm with x_scale known in the run, w_scale and bias (0 where there is none) per channel.
 struct ScaleInRun {
   static constexpr std::string_view kName = "scale_in_run";
   static constexpr std::array kOperands{StageOperand::row_f32, StageOperand::channel_f32, StageOperand::channel_f32};
   RunForm form = RunForm::onnx;
-  // Bounds of an integer bias: nothing that is converted, or added to a sum that a file means, overflows.
-  static constexpr float kMostBias = 0x1p30f;
-  // floor(bias / scale) within the bounds; the lowest where that is no number.
-  static std::int32_t integer_bias(float bias, float scale) {
-    const float whole = std::floor(bias / scale);
-    return static_cast<std::int32_t>(whole > -kMostBias ? std::min(whole, kMostBias) : -kMostBias);
-  }
   float apply(std::int32_t acc, float x_scale, float w_scale, float bias) const {
-    const auto sum = static_cast<float>(acc);
-    switch (form) {
-      case RunForm::onnx: return sum * (w_scale * x_scale) + bias;
-      case RunForm::xnnpack: return std::fma(sum * x_scale, w_scale, bias);
-      case RunForm::tflite: return sum * w_scale * x_scale + bias;
-      case RunForm::onnx_integer: {
-        const float scale = w_scale * x_scale;
-        const std::uint32_t biased =
-            static_cast<std::uint32_t>(acc) + static_cast<std::uint32_t>(integer_bias(bias, scale));
-        return static_cast<float>(static_cast<std::int32_t>(biased)) * scale;
-      }
-    }
-    return 0.0f;
+    return scaled_in_run(form, acc, x_scale, w_scale, bias);
   }
   bool operator==(const ScaleInRun&) const = default;
   static constexpr auto fields() { return std::tuple(Field{"form", &ScaleInRun::form}); }

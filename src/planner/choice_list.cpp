@@ -51,9 +51,14 @@ std::vector<const KernelChoice*> join_families() {
   add(cuda_element_choices());
   add(cuda_float_choices());
   add(cuda_float_conv_choices());
+  add(cuda_float_depthwise_choices());
+  add(cuda_hybrid_conv_choices());
   add(cuda_line_choices());
   add(cuda_move_choices());
   add(cuda_pool_choices());
+  add(cuda_product_choices());
+  add(cuda_resize_choices());
+  add(cuda_row_scale_choices());
   add(depthwise_choices());
   add(depthwise_vnni_choices());
   add(dynamic_quantize_choices());

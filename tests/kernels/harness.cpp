@@ -125,7 +125,7 @@ void check_lies_are_refused(const KernelChoice& kernel, const KernelCase& test, 
     lie.packed[i].shape = Shape{packed[i].elements() - 1};
     expect_refused(lie, "short tensor", i);
     lie = truth;
-    lie.packed[i].dtype = DType::f64;
+    lie.packed[i].dtype = packed[i].dtype() == DType::f64 ? DType::s64 : DType::f64;
     expect_refused(lie, "another type of tensor", i);
     lie = truth;
     lie.packed.resize(i);

@@ -230,7 +230,7 @@ TEST(HybridKernels, HybridConvThatRoundsExtremes) {
   }
 }
 
-// Zero points meet sums of weights that are split in two: up to the largest, beyond which tiles refuse.
+// Zero points meet sums of weights that are split in two: up to the largest, beyond which tiles of processors refuse.
 TEST(HybridKernels, HybridConvOfLargeSums) {
   for (const std::int64_t channels : {33'026, 33'027}) {
     Tensor x(DType::u8, {1, 2, 1, channels}), w(DType::s8, {2, 1, 1, channels}), zero(DType::u8, {1, 2, 1});
@@ -242,10 +242,10 @@ TEST(HybridKernels, HybridConvOfLargeSums) {
     std::ranges::fill(ones.span<float>(), 1.0f);
     std::ranges::fill(w_scales.span<float>(), 1.0f);
     const HybridConvAttrs attrs{.window = unit_window({1, 1}), .epilogue = {{ScaleInRun{RunForm::xnnpack}}, kF32}};
-    const std::set<std::string> ran =
-        check(kHybridConv, attrs, {x, w, zero, std::nullopt, ones, w_scales, Tensor(kF32, {2})},
-              {false, true, false, false, false, true, true});
+    std::set<std::string> ran = check(kHybridConv, attrs, {x, w, zero, std::nullopt, ones, w_scales, Tensor(kF32, {2})},
+                                      {false, true, false, false, false, true, true});
     EXPECT_TRUE(ran.contains("plain_hybrid_conv_portable"));
+    std::erase_if(ran, [](const std::string& kernel) { return kernel.ends_with("_cuda"); });
     EXPECT_EQ(ran.size() > 1, channels == 33'026);
   }
 }

@@ -17,6 +17,9 @@
 #include "cuda/device/lines.h"
 #include "cuda/device/moves.h"
 #include "cuda/device/pool.h"
+#include "cuda/device/product.h"
+#include "cuda/device/resize.h"
+#include "cuda/device/row_scales.h"
 #include "cuda/launch.h"
 #include "support/cuda_block.h"
 
@@ -37,9 +40,9 @@ constexpr Emulated emulated(std::string_view name) {
   return {name, run, sizeof(Arguments)};
 }
 
-template <int rows, int columns, int copy, bool has_offset = false>
+template <int rows, int columns, int copy, bool has_offset = false, XScale x_scale = XScale::known>
 constexpr Emulated tile(std::string_view name) {
-  return emulated<ConvArgs, conv<ConvTile<rows, columns, copy, has_offset>>>(name);
+  return emulated<ConvArgs, conv<ConvTile<rows, columns, copy, has_offset, x_scale>>>(name);
 }
 
 // Sorted.
@@ -74,14 +77,26 @@ constexpr Emulated kKernels[] = {
     tile<64, 64, 1, true>("conv_64x64_1_offset"),
     tile<64, 64, 4>("conv_64x64_4"),
     tile<64, 64, 4, true>("conv_64x64_4_offset"),
+    tile<128, 64, 1, false, XScale::in_run>("conv_run_128x64_1"),
+    tile<128, 64, 16, false, XScale::in_run>("conv_run_128x64_16"),
+    tile<128, 64, 4, false, XScale::in_run>("conv_run_128x64_4"),
+    tile<32, 32, 1, true, XScale::in_run>("conv_run_32x32_1"),
+    tile<32, 32, 16, true, XScale::in_run>("conv_run_32x32_16"),
+    tile<32, 32, 4, true, XScale::in_run>("conv_run_32x32_4"),
+    tile<64, 64, 1, true, XScale::in_run>("conv_run_64x64_1"),
+    tile<64, 64, 16, true, XScale::in_run>("conv_run_64x64_16"),
+    tile<64, 64, 4, true, XScale::in_run>("conv_run_64x64_4"),
     emulated<BytesArgs, copy>("copy_bytes"),
     emulated<DepthwiseArgs, depthwise<1>>("depthwise_1"),
     emulated<DepthwiseArgs, depthwise<4>>("depthwise_4"),
     emulated<DequantizeArgs, dequantize>("dequantize_f32"),
     emulated<FloatConvArgs, float_conv>("float_conv_64x64"),
     emulated<FloatConvArgs, float_conv_direct>("float_conv_direct"),
+    emulated<FloatDepthwiseArgs, float_depthwise>("float_depthwise"),
+    emulated<PoolArgs, float_pool>("float_pool"),
     emulated<GatherArgs, gather<std::uint8_t>>("gather_1"),
     emulated<GatherArgs, gather<std::uint32_t>>("gather_4"),
+    emulated<IntegerResizeArgs, integer_resize>("integer_resize"),
     emulated<LineArgs, layer_norm>("layer_norm_f32"),
     emulated<LineArgs, softmax<true>>("log_softmax_f32"),
     emulated<PoolArgs, max_pool<float>>("max_pool_f32"),
@@ -96,10 +111,23 @@ constexpr Emulated kKernels[] = {
     emulated<PadArgs, pad<std::uint64_t>>("pad_8"),
     emulated<PairArgs, pairs_of<1>>("pairs_1"),
     emulated<PairArgs, pairs_of<4>>("pairs_4"),
+    emulated<ProductArgs, product_bytes>("product_bytes"),
+    emulated<ProductArgs, product_f32>("product_f32"),
     emulated<QuantizeArgs, quantize>("quantize_f32"),
     emulated<LineArgs, reduce>("reduce_f32"),
+    emulated<ResizeArgs, resize_linear<true>>("resize_linear_f32"),
+    emulated<ResizeArgs, resize_linear<false>>("resize_linear_q8"),
+    emulated<ResizeArgs, resize_nearest<std::uint8_t>>("resize_nearest_1"),
+    emulated<ResizeArgs, resize_nearest<std::uint32_t>>("resize_nearest_4"),
+    emulated<ResizeArgs, resize_nearest<std::uint64_t>>("resize_nearest_8"),
+    emulated<ResizeArgs, resize_weighted>("resize_weighted_f32"),
+    emulated<RowScaleArgs, scale_row<RealRow, 1024>>("scale_row_f32_1024"),
+    emulated<RowScaleArgs, scale_row<RealRow, 128>>("scale_row_f32_128"),
+    emulated<RowScaleArgs, scale_row<WordRow, 1024>>("scale_row_s16_1024"),
+    emulated<RowScaleArgs, scale_row<WordRow, 128>>("scale_row_s16_128"),
     emulated<LineArgs, softmax<false>>("softmax_f32"),
     emulated<PoolArgs, sum_pool<false>>("sum_pool"),
+    emulated<SumArgs, sums_of>("sums"),
     emulated<BytesArgs, table<std::uint8_t>>("table_1"),
     emulated<BytesArgs, table<std::uint32_t>>("table_4"),
     emulated<UnaryArgs, unary>("unary_f32"),

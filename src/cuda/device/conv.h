@@ -7,9 +7,9 @@
 //   number, so
 //           that neither 8 rows read by ldmatrix nor 8 chunks written meet in a bank
 // Where weights have an offset, each row of x is multiplied by ones, too: that sum times the offset of a channel is
-// added when sums are laid out.
-// The sums go through shared memory once more, so that a thread finishes four neighbouring channels, and the threads of
-// a warp write neighbours.
+// added when sums are laid out. Scales of a run differ from row to row: the zero point of a row stands around the
+// image, and what it adds to a sum is taken away at the end. The sums go through shared memory once more, so that a
+// thread finishes four neighbouring channels, and the threads of a warp write neighbours.
 #ifndef OCTAVO_CUDA_DEVICE_CONV_H_
 #define OCTAVO_CUDA_DEVICE_CONV_H_
 
@@ -23,10 +23,14 @@ inline constexpr int kStepBytes = 64;   // of K
 inline constexpr int kChunkBytes = 16;  // what a thread copies at once
 inline constexpr int kChunks = kStepBytes / kChunkBytes;
 
+// Where the scale and the zero point of x are known: before, or only in the run, those of each row of a tile.
+enum class XScale : std::uint8_t { known, in_run };
+
 // kCopy: bytes of x that are neighbours in memory and aligned: 16, 8, 4, or 1.
-template <int kRows_, int kColumns_, int kCopy_, bool kHasOffset_ = false>
+template <int kRows_, int kColumns_, int kCopy_, bool kHasOffset_ = false, XScale kXScale = XScale::known>
 struct ConvTile {
   static constexpr bool kHasOffset = kHasOffset_;
+  static constexpr bool kInRun = kXScale == XScale::in_run;
   static constexpr int kRows = kRows_, kColumns = kColumns_, kCopy = kCopy_;
   static constexpr int kWarpRows = kRows / 2, kWarpColumns = kColumns / 2;
   static constexpr int kThreads = 4 * kWarp;
@@ -56,6 +60,7 @@ struct TapCursor {
 struct PixelCorner {
   std::int64_t offset = 0;  // in x, of its channel 0; may be outside of it
   std::int32_t h = 0, w = 0;
+  std::uint32_t padding = 0;  // four times what stands around the image, of kernels that find it in the run
 };
 
 template <class Tile, class Block>
@@ -92,7 +97,9 @@ struct ConvKernel {
     const auto oh = static_cast<std::int32_t>(row % g.out_height);
     const std::int32_t h = oh * g.stride_h - g.pad_top, w = ow * g.stride_w - g.pad_left;
     const std::int64_t line = row / g.out_height * g.height + h;
-    return {(line * g.width + w) * g.channels + block.z() * p.group_in, h, w};
+    std::uint32_t padding = 0;
+    if constexpr (Tile::kInRun) padding = p.run.zero_point[pixel / p.run.pixels] * 0x01010101u;
+    return {(line * g.width + w) * g.channels + block.z() * p.group_in, h, w, padding};
   }
 
   OCTAVO_DEVICE void begin() {
@@ -120,6 +127,11 @@ struct ConvKernel {
     return is_inside ? p.x + offset : p.padding;
   }
 
+  OCTAVO_DEVICE static void pad(std::byte* place, std::uint32_t padding) {
+    if constexpr (Tile::kCopy == 1) *place = static_cast<std::byte>(padding);
+    else unrolled<Tile::kCopy / 4>([&](auto i) { reinterpret_cast<std::uint32_t*>(place)[i] = padding; });
+  }
+
   OCTAVO_DEVICE void load_x(const Loads& own, int t, std::byte* to) {
     constexpr int kParts = kChunkBytes / Tile::kCopy;
     TapCursor at = own.cursor;
@@ -128,7 +140,8 @@ struct ConvKernel {
         const int row = t / kChunks + i * (Tile::kThreads / kChunks);
         std::byte* place = to + swizzled(row, t % kChunks) + part * Tile::kCopy;
         const std::byte* from = tap(own.corners[i], at);
-        if constexpr (Tile::kCopy == 1) *place = *from;
+        if (Tile::kInRun && from == nullptr) pad(place, own.corners[i].padding);
+        else if constexpr (Tile::kCopy == 1) *place = *from;
         else block.template copy_async<Tile::kCopy>(place, from);
       });
       at.advance(p, Tile::kCopy);
@@ -163,6 +176,8 @@ struct ConvKernel {
     block.commit_copies();
   }
 
+  // Kernels for scales of a run take weights with offsets and without.
+  OCTAVO_DEVICE bool has_offset() const { return Tile::kHasOffset && (!Tile::kInRun || p.w_offset != nullptr); }
   OCTAVO_DEVICE static int warp_row(int t) { return t / kWarp / 2 * Tile::kWarpRows; }
   OCTAVO_DEVICE static int warp_column(int t) { return t / kWarp % 2 * Tile::kWarpColumns; }
 
@@ -198,9 +213,11 @@ struct ConvKernel {
     });
     if constexpr (Tile::kHasOffset) {
       const std::uint32_t ones[2] = {0x01010101, 0x01010101};
-      unrolled<Tile::kMmaM>([&](auto m) {
-        block.multiply([&](int t) { return MmaOperands{sums[t].of_rows[m], own[t].a[m], ones}; });
-      });
+      if (has_offset()) {
+        unrolled<Tile::kMmaM>([&](auto m) {
+          block.multiply([&](int t) { return MmaOperands{sums[t].of_rows[m], own[t].a[m], ones}; });
+        });
+      }
     }
   }
 
@@ -232,7 +249,7 @@ struct ConvKernel {
             std::int32_t sum = sums[t].at[m][n][i];
             if constexpr (Tile::kHasOffset) {
               const std::int64_t channel = block.z() * p.padded_out + block.y() * Tile::kColumns + column;
-              sum = Scalar::add_s32(sum, Scalar::mul_s32(sums[t].of_rows[m][i], p.w_offset[channel]));
+              if (has_offset()) sum = Scalar::add_s32(sum, Scalar::mul_s32(sums[t].of_rows[m][i], p.w_offset[channel]));
             }
             shared[row * Tile::kSumPitch + column] = sum;
           });
@@ -258,7 +275,10 @@ struct ConvKernel {
         Quad<std::int32_t> quad;
         unrolled<kQuad>([&](auto i) { quad[i] = shared[row * Tile::kSumPitch + t % kQuads * kQuad + i]; });
         const std::int64_t element = pixel * g.out_channels + block.z() * p.group_out + own;
-        finish_quad<Block>(p.epilogue, channels, quad, p.other, p.y, element, count, is_whole);
+        if constexpr (Tile::kInRun)
+          finish_quad_in_run<Block>(p.epilogue, p.run, pixel / p.run.pixels, channels, quad, p.other, p.y, element,
+                                    count, is_whole);
+        else finish_quad<Block>(p.epilogue, channels, quad, p.other, p.y, element, count, is_whole);
       }
     });
   }

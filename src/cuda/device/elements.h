@@ -1,11 +1,13 @@
-// Kernels of single stored values: pairs of them, tables, quantize, dequantize. A thread has one element, or some that
-// are neighbours. Part of cuda/device/.
+// Kernels of single stored values: pairs of them, sums, tables, quantize, dequantize. A thread has one element, or some
+// that are neighbours. Part of cuda/device/.
 #ifndef OCTAVO_CUDA_DEVICE_ELEMENTS_H_
 #define OCTAVO_CUDA_DEVICE_ELEMENTS_H_
 
+#include "base/requantize.h"
 #include "cuda/arguments.h"
 #include "cuda/device/strided.h"
 #include "kernels/eltwise/pairs.h"
+#include "kernels/epilogue/generic.h"
 #include "kernels/quantize/generic.h"
 
 namespace octavo::cuda {
@@ -62,30 +64,61 @@ OCTAVO_DEVICE void table(Block& block, const BytesArgs& p) {
 }
 
 template <class Block>
+OCTAVO_DEVICE void sums_of(Block& block, const SumArgs& p) {
+  each_thread(block, p.at.elements, [&](std::int64_t thread) {
+    const Places from = places_of(p.at, thread);
+    const std::int32_t sum = p.is_wide != 0 ? reinterpret_cast<const std::int32_t*>(p.at.x)[from.x]
+                                            : reinterpret_cast<const std::int16_t*>(p.at.x)[from.x];
+    const RowEpilogue e = with_factors_at(p.epilogue, from.other);
+    const std::int64_t bytes = e.result == RowEpilogue::Result::bytes ? 1 : 4;
+    finish_sums<Scalar>(e, &sum, 1, 1, p.at.y + thread * bytes);
+  });
+}
+
+// An element of what is stored as a type.
+OCTAVO_DEVICE std::int32_t stored_as(StoredType type, const std::byte* values, std::int64_t i) {
+  if (type == StoredType::s16) return reinterpret_cast<const std::int16_t*>(values)[i];
+  return widened(static_cast<std::uint8_t>(values[i]), type == StoredType::s8);
+}
+
+// The zero point of an element, and its scale.
+template <class Arguments>
+OCTAVO_DEVICE std::int32_t zero_point_of(const Arguments& p, std::int64_t element, float& scale) {
+  const std::int64_t channel = p.channels == 1 ? 0 : element / p.inner % p.channels;
+  scale = p.scale[channel];
+  return p.zero_point == nullptr ? 0 : stored_as(p.type, p.zero_point, channel);
+}
+
+// Halves to even, or, as quantize_value_away has it, away from 0.
+OCTAVO_DEVICE std::int32_t quantized(const QuantizeArgs& p, std::int64_t element) {
+  float scale = 1.0f;
+  const std::int32_t zero_point = zero_point_of(p, element, scale);
+  if (p.rounds_away != 0) return quantize_value_away(p.x[element], scale, zero_point, p.lowest, p.highest);
+  return round_then_zero_point(quotient<Scalar>(p.x[element], scale, p.multiplies != 0), zero_point, p.lowest,
+                               p.highest);
+}
+
+template <class Block>
 OCTAVO_DEVICE void quantize(Block& block, const QuantizeArgs& p) {
-  const QuantizeRow row{.zero_point = p.zero_point,
-                        .is_signed = p.is_signed != 0,
-                        .multiplies = p.multiplies != 0,
-                        .lowest = p.lowest,
-                        .highest = p.highest};
   each_quad(block, p.elements, [&](std::int64_t first, int count) {
-    const std::int32_t zero_point = first_zero_point(row);
-    Quad<std::uint8_t> y;
+    Quad<std::int16_t> words;
+    Quad<std::uint8_t> bytes;
     unrolled<kQuad>([&](auto i) {
-      if (i < count)
-        store_rounded<Scalar>(row, quotient<Scalar>(p.x[first + i], *p.scale, row.multiplies), zero_point, &y[i]);
+      const std::int32_t stored = i < count ? quantized(p, first + i) : 0;
+      words[i] = static_cast<std::int16_t>(stored), bytes[i] = static_cast<std::uint8_t>(stored);
     });
-    store_quad<Block>(p.y, first, y, count, count == kQuad);
+    if (p.type == StoredType::s16) store_quad<Block>(p.y, first, words, count, count == kQuad);
+    else store_quad<Block>(p.y, first, bytes, count, count == kQuad);
   });
 }
 
 template <class Block>
 OCTAVO_DEVICE void dequantize(Block& block, const DequantizeArgs& p) {
   each_thread(block, p.elements, [&](std::int64_t thread) {
-    const std::int64_t channel = p.channels == 1 ? 0 : thread / p.inner % p.channels;
-    const auto stored = [&](const std::byte* at) { return widened(static_cast<std::uint8_t>(*at), p.is_signed != 0); };
-    const std::int32_t zero_point = p.zero_point == nullptr ? 0 : stored(p.zero_point + channel);
-    p.y[thread] = Scalar::mul(Scalar::to_f32(Scalar::sub_s32(stored(p.x + thread), zero_point)), p.scale[channel]);
+    float scale = 1.0f;
+    const std::int32_t zero_point = zero_point_of(p, thread, scale);
+    const std::int32_t stored = stored_as(p.type, p.x, thread);
+    p.y[thread] = Scalar::mul(Scalar::to_f32(Scalar::sub_s32(stored, zero_point)), scale);
   });
 }
 

@@ -10,14 +10,17 @@
 #include "cuda/device/lines.h"
 #include "cuda/device/moves.h"
 #include "cuda/device/pool.h"
+#include "cuda/device/product.h"
+#include "cuda/device/resize.h"
+#include "cuda/device/row_scales.h"
 
 namespace octavo::cuda {
 namespace {
 
-template <int kRows, int kColumns, int kCopy, bool kHasOffset = false>
+template <int kRows, int kColumns, int kCopy, bool kHasOffset = false, XScale kXScale = XScale::known>
 __device__ __forceinline__ void conv_tile(const ConvArgs& arguments) {
   Block block;
-  conv<ConvTile<kRows, kColumns, kCopy, kHasOffset>>(block, arguments);
+  conv<ConvTile<kRows, kColumns, kCopy, kHasOffset, kXScale>>(block, arguments);
 }
 
 }  // namespace
@@ -78,6 +81,35 @@ extern "C" __global__ void __launch_bounds__(128, 8) conv_32x32_1_offset(const _
   conv_tile<32, 32, 1, true>(a);
 }
 
+// With scales of the run.
+extern "C" __global__ void __launch_bounds__(128, 3) conv_run_128x64_16(const __grid_constant__ ConvArgs a) {
+  conv_tile<128, 64, 16, false, XScale::in_run>(a);
+}
+extern "C" __global__ void __launch_bounds__(128, 3) conv_run_128x64_4(const __grid_constant__ ConvArgs a) {
+  conv_tile<128, 64, 4, false, XScale::in_run>(a);
+}
+extern "C" __global__ void __launch_bounds__(128, 3) conv_run_128x64_1(const __grid_constant__ ConvArgs a) {
+  conv_tile<128, 64, 1, false, XScale::in_run>(a);
+}
+extern "C" __global__ void __launch_bounds__(128, 4) conv_run_64x64_16(const __grid_constant__ ConvArgs a) {
+  conv_tile<64, 64, 16, true, XScale::in_run>(a);
+}
+extern "C" __global__ void __launch_bounds__(128, 4) conv_run_64x64_4(const __grid_constant__ ConvArgs a) {
+  conv_tile<64, 64, 4, true, XScale::in_run>(a);
+}
+extern "C" __global__ void __launch_bounds__(128, 4) conv_run_64x64_1(const __grid_constant__ ConvArgs a) {
+  conv_tile<64, 64, 1, true, XScale::in_run>(a);
+}
+extern "C" __global__ void __launch_bounds__(128, 8) conv_run_32x32_16(const __grid_constant__ ConvArgs a) {
+  conv_tile<32, 32, 16, true, XScale::in_run>(a);
+}
+extern "C" __global__ void __launch_bounds__(128, 8) conv_run_32x32_4(const __grid_constant__ ConvArgs a) {
+  conv_tile<32, 32, 4, true, XScale::in_run>(a);
+}
+extern "C" __global__ void __launch_bounds__(128, 8) conv_run_32x32_1(const __grid_constant__ ConvArgs a) {
+  conv_tile<32, 32, 1, true, XScale::in_run>(a);
+}
+
 // 256 threads each.
 extern "C" __global__ void __launch_bounds__(256) depthwise_4(const __grid_constant__ DepthwiseArgs a) {
   Block block;
@@ -95,6 +127,10 @@ extern "C" __global__ void __launch_bounds__(256) float_conv_direct(const __grid
   Block block;
   float_conv_direct(block, a);
 }
+extern "C" __global__ void __launch_bounds__(256) float_depthwise(const __grid_constant__ FloatDepthwiseArgs a) {
+  Block block;
+  float_depthwise(block, a);
+}
 extern "C" __global__ void __launch_bounds__(256) max_pool_u8(const __grid_constant__ PoolArgs a) {
   Block block;
   max_pool<std::uint8_t>(block, a);
@@ -102,6 +138,10 @@ extern "C" __global__ void __launch_bounds__(256) max_pool_u8(const __grid_const
 extern "C" __global__ void __launch_bounds__(256) max_pool_f32(const __grid_constant__ PoolArgs a) {
   Block block;
   max_pool<float>(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) float_pool(const __grid_constant__ PoolArgs a) {
+  Block block;
+  float_pool(block, a);
 }
 extern "C" __global__ void __launch_bounds__(256) sum_pool(const __grid_constant__ PoolArgs a) {
   Block block;
@@ -122,6 +162,10 @@ extern "C" __global__ void __launch_bounds__(256) pairs_4(const __grid_constant_
 extern "C" __global__ void __launch_bounds__(256) pairs_1(const __grid_constant__ PairArgs a) {
   Block block;
   pairs_of<1>(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) sums(const __grid_constant__ SumArgs a) {
+  Block block;
+  sums_of(block, a);
 }
 extern "C" __global__ void __launch_bounds__(256) table_1(const __grid_constant__ BytesArgs a) {
   Block block;
@@ -211,8 +255,44 @@ extern "C" __global__ void __launch_bounds__(256) cast(const __grid_constant__ C
   Block block;
   cast(block, a);
 }
+extern "C" __global__ void __launch_bounds__(256) product_f32(const __grid_constant__ ProductArgs a) {
+  Block block;
+  product_f32(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) product_bytes(const __grid_constant__ ProductArgs a) {
+  Block block;
+  product_bytes(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) resize_nearest_1(const __grid_constant__ ResizeArgs a) {
+  Block block;
+  resize_nearest<std::uint8_t>(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) resize_nearest_4(const __grid_constant__ ResizeArgs a) {
+  Block block;
+  resize_nearest<std::uint32_t>(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) resize_nearest_8(const __grid_constant__ ResizeArgs a) {
+  Block block;
+  resize_nearest<std::uint64_t>(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) resize_linear_f32(const __grid_constant__ ResizeArgs a) {
+  Block block;
+  resize_linear<true>(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) resize_linear_q8(const __grid_constant__ ResizeArgs a) {
+  Block block;
+  resize_linear<false>(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) resize_weighted_f32(const __grid_constant__ ResizeArgs a) {
+  Block block;
+  resize_weighted(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) integer_resize(const __grid_constant__ IntegerResizeArgs a) {
+  Block block;
+  integer_resize(block, a);
+}
 
-// 128 threads each.
+// 128 threads each, or as many as are named.
 extern "C" __global__ void __launch_bounds__(128) softmax_f32(const __grid_constant__ LineArgs a) {
   Block block;
   softmax<false>(block, a);
@@ -244,6 +324,22 @@ extern "C" __global__ void __launch_bounds__(128) attention_f32(const __grid_con
 extern "C" __global__ void __launch_bounds__(128) attention_q8(const __grid_constant__ AttentionArgs a) {
   Block block;
   attention<StoredHeads>(block, a);
+}
+extern "C" __global__ void __launch_bounds__(128) scale_row_f32_128(const __grid_constant__ RowScaleArgs a) {
+  Block block;
+  scale_row<RealRow, 128>(block, a);
+}
+extern "C" __global__ void __launch_bounds__(1024) scale_row_f32_1024(const __grid_constant__ RowScaleArgs a) {
+  Block block;
+  scale_row<RealRow, 1024>(block, a);
+}
+extern "C" __global__ void __launch_bounds__(128) scale_row_s16_128(const __grid_constant__ RowScaleArgs a) {
+  Block block;
+  scale_row<WordRow, 128>(block, a);
+}
+extern "C" __global__ void __launch_bounds__(1024) scale_row_s16_1024(const __grid_constant__ RowScaleArgs a) {
+  Block block;
+  scale_row<WordRow, 1024>(block, a);
 }
 
 }  // namespace octavo::cuda

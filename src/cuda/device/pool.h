@@ -3,6 +3,7 @@
 #define OCTAVO_CUDA_DEVICE_POOL_H_
 
 #include "cuda/arguments.h"
+#include "cuda/device/quad.h"
 #include "cuda/device/taps.h"
 #include "kernels/epilogue/generic.h"
 
@@ -44,15 +45,6 @@ OCTAVO_DEVICE std::int32_t stored_at(const PoolArgs& p, std::int64_t at) {
   return p.is_signed != 0 ? Scalar::widen_s8(x) : Scalar::widen_u8(x);
 }
 
-// The epilogue with the factors of one channel.
-OCTAVO_DEVICE RowEpilogue at_channel(const RowEpilogue& epilogue, std::int64_t channel) {
-  RowEpilogue e = epilogue;
-  const std::int64_t step = channel * e.factor_step;
-  if (e.formula == Formula::double_scale) e.double_multiplier += step;
-  if (e.formula == Formula::fixed_scale) e.fixed_multiplier += step, e.fixed_shift += step;
-  return e;
-}
-
 // QuantizedPoolForm::sum, and integer_average where `kDivides`.
 template <bool kDivides, class Block>
 OCTAVO_DEVICE void sum_pool(Block& block, const PoolArgs& p) {
@@ -65,9 +57,34 @@ OCTAVO_DEVICE void sum_pool(Block& block, const PoolArgs& p) {
       const std::int32_t count = p.count > 0 ? p.count : inside;
       sum = (sum > 0 ? sum + count / 2 : sum - count / 2) / count;
     }
-    const RowEpilogue e = at_channel(p.epilogue, thread % p.window.channels);
+    const RowEpilogue e = with_factors_at(p.epilogue, thread % p.window.channels * p.epilogue.factor_step);
     const std::int64_t bytes = e.result == RowEpilogue::Result::bytes ? 1 : 4;
     finish_sums<Scalar>(e, &sum, 1, 1, p.y + thread * bytes);
+  });
+}
+
+// Taps of an axis before the end of the padded image.
+OCTAVO_DEVICE std::int32_t taps_before(std::int32_t end, std::int32_t start, std::int32_t kernel,
+                                       std::int32_t dilation) {
+  const std::int32_t room = (end - start + dilation - 1) / dilation;
+  return room < kernel ? room : kernel;
+}
+
+// average_pool of f32: a sum in f64, in order, times the reciprocal of how many.
+template <class Block>
+OCTAVO_DEVICE void float_pool(Block& block, const PoolArgs& p) {
+  each_thread(block, p.threads, [&](std::int64_t thread) {
+    const WindowArgs& g = p.window;
+    double sum = 0.0;
+    std::int32_t count = for_taps(g, thread, [&](std::int64_t at) {
+      sum = Lane::add_f64(sum, Lane::widen(reinterpret_cast<const float*>(p.x)[at]));
+    });
+    if (p.pads != 0) {
+      const WindowCorner corner = corner_of(g, thread / g.channels);
+      count = taps_before(p.padded_height, corner.h, g.kernel_h, g.dilation_h) *
+              taps_before(p.padded_width, corner.w, g.kernel_w, g.dilation_w);
+    }
+    reinterpret_cast<float*>(p.y)[thread] = Lane::narrow(Lane::mul_f64(sum, 1.0 / static_cast<double>(count)));
   });
 }
 

@@ -132,7 +132,7 @@ std::unique_ptr<TileConstants> epilogue_constants(const EpilogueParts& parts, in
     fill(c.add_bias, add->form.bias), fill(c.add_zero_point, add->form.zero_point);
     fill(c.add_integer_lowest, add->lowest), fill(c.add_integer_highest, add->highest);
   }
-  if (parts.in_run != nullptr) fill(c.least_bias, -ScaleInRun::kMostBias), fill(c.most_bias, ScaleInRun::kMostBias);
+  if (parts.in_run != nullptr) fill(c.least_bias, -kMostRunBias), fill(c.most_bias, kMostRunBias);
   // After packing, 128-bit lane L holds dword L of vectors 0, 1, 2, 3.
   const int per_vector = lanes / 4;
   for (int i = 0; i < 16; ++i) c.pack_order[i] = static_cast<std::uint32_t>(4 * (i % per_vector) + i / per_vector) % 16;

@@ -22,27 +22,36 @@ constexpr typename S::S32 rounded_integer(typename S::S32 value, const RowRound&
   return S::add_s32(S::min_s32(raised, S::set_s32(round.highest_integer)), S::set_s32(round.after));
 }
 
-// f32(the other operand - what was added to it).
+// f32(the other operand as it is stored - what was added to it).
 template <class S>
-constexpr typename S::F32 other_at(const RowEpilogue& e, const std::uint8_t* other, std::int64_t channel) {
-  const typename S::S32 stored = e.other_is_signed ? S::widen_s8(other + channel) : S::widen_u8(other + channel);
+constexpr typename S::F32 real_other(const RowEpilogue& e, typename S::S32 stored) {
   return S::to_f32(S::sub_s32(stored, S::set_s32(e.other_shift)));
 }
 
-template <class S>
-constexpr typename S::S32 finish_8bit(const RowEpilogue& e, typename S::F32 acc, typename S::F32 multiplier,
-                                      const std::uint8_t* other, std::int64_t channel) {
+// Of a scaled sum, and what other() reads; no addition in integers.
+template <class S, class Other>
+constexpr typename S::S32 finish_stored(const RowEpilogue& e, typename S::F32 acc, typename S::F32 multiplier,
+                                        const Other& other) {
   if (e.addition == Addition::before_rounding) {
-    const typename S::F32 r = other_at<S>(e, other, channel);
+    const typename S::F32 r = real_other<S>(e, other());
     return rounded<S>(S::fma(acc, multiplier, S::mul(r, S::set(e.ratio))), e.round);
   }
   const typename S::S32 q = rounded<S>(S::mul(acc, multiplier), e.round);
   if (e.addition == Addition::none) return q;
   const typename S::F32 value = S::to_f32(S::sub_s32(q, S::set_s32(e.value_shift)));
-  const typename S::F32 r = other_at<S>(e, other, channel);
+  const typename S::F32 r = real_other<S>(e, other());
   const bool is_first = e.addition == Addition::real_first;
   const typename S::F32 a = is_first ? value : r, b = is_first ? r : value;
   return rounded<S>(S::fma(a, S::set(e.a_ratio), S::fma(b, S::set(e.b_ratio), S::set(e.fixed))), e.add_round);
+}
+
+template <class S>
+constexpr typename S::S32 finish_8bit(const RowEpilogue& e, typename S::F32 acc, typename S::F32 multiplier,
+                                      const std::uint8_t* other, std::int64_t channel) {
+  return finish_stored<S>(
+      e, acc, multiplier, [&]() __attribute__((always_inline)) {
+        return e.other_is_signed ? S::widen_s8(other + channel) : S::widen_u8(other + channel);
+      });
 }
 
 template <class S>

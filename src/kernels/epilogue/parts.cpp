@@ -76,12 +76,18 @@ bool EpilogueParts::is_read_in_run(const StepSpec& spec) const {
 
 RowEpilogue EpilogueParts::for_rows(const StepSpec& spec) const {
   using enum RowEpilogue::Result;
-  RowEpilogue e{.result = to == DType::s32 ? s32 : (to == DType::f32 ? f32 : bytes),
+  const DType other_type = other < 0 ? DType::u8 : spec.inputs[static_cast<std::size_t>(other)].dtype;
+  RowEpilogue e{.result = to == DType::s32   ? s32
+                          : to == DType::f32 ? f32
+                          : to == DType::s16 ? words
+                                             : bytes,
                 .other_shift = other_shift(),
                 .addition = addition(),
-                .other_is_signed = other >= 0 && spec.inputs[static_cast<std::size_t>(other)].dtype == DType::s8};
+                .other_is_signed = other_type == DType::s8,
+                .other_is_words = other_type == DType::s16};
   if (round != nullptr) e.round = row_round(*round);
   if (scale_and_add != nullptr) e.ratio = scale_and_add->ratio;
+  if (add_scaled != nullptr) e.ratio = add_scaled->ratio;
   if (add_real != nullptr) {
     e.add_round = row_round(*add_round);
     e.a_ratio = add_real->a_ratio, e.b_ratio = add_real->b_ratio, e.fixed = add_real->fixed;

@@ -42,7 +42,7 @@ enum class Formula : std::uint8_t {
 };
 
 struct RowEpilogue {
-  enum class Result : std::uint8_t { s32, f32, bytes };
+  enum class Result : std::uint8_t { s32, f32, bytes, words };
 
   Result result = Result::bytes;
   Formula formula = Formula::channels;
@@ -54,10 +54,11 @@ struct RowEpilogue {
   // channels
   Addition addition = Addition::none;  // in f32
   bool other_is_signed = false;
+  bool other_is_words = false;  // s16; bytes otherwise
   const float* multiplier = nullptr;
   const float* rest = nullptr;  // of the bias; null: none
   RowRound add_round;           // of an addition after the rounding
-  float ratio = 0.0f;           // before_rounding: f32(other - other_shift) * ratio is added
+  float ratio = 0.0f;           // before_rounding: f32(other - other_shift) * ratio is added (fused, behind ScaleInRun)
 
   // affine, and the product of multiply: x * factor + offset; divide: x / factor + offset
   float factor = 1.0f, offset = 0.0f;

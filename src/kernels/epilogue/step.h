@@ -26,6 +26,14 @@ struct StepEpilogue {
   // Nothing for other stages or orders. The operands' types are those that infer_epilogue accepted.
   static std::optional<StepEpilogue> of(const Epilogue& epilogue, std::size_t first_operand, const CallView& call);
 
+  // f(input of the operator, -1 for none; the pointer of `placed` that goes there) for factors and table.
+  template <class F>
+  void for_operands(const RowEpilogue& placed, const F& f) const {
+    f(table, placed.table);
+    if (rows.formula == Formula::double_scale) return f(factor, placed.double_multiplier);
+    f(factor, placed.fixed_multiplier);
+    f(shift, placed.fixed_shift);
+  }
   // With its operands, factors those of this channel on.
   RowEpilogue placed(const StepBuffers& buffers, std::int64_t first_channel) const;
 };

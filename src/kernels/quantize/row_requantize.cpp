@@ -9,8 +9,7 @@ namespace octavo {
 namespace {
 
 struct Params {
-  RowRequantizeAttrs attrs;
-  NearGelu gelu;
+  RowValues values;
   Chunks rows;
   std::int64_t n = 0;  // of a row
   bool has_factors = false;
@@ -23,13 +22,13 @@ RunScale scale_of(const Params& params, const std::int16_t* x, const float* fact
     return RunScale::of(DynamicForm::xnnpack, range.lowest, range.highest);
   }
   const RangeS16 range = params.functions->range_s16(x, params.n);
-  return row_scale(params.attrs, params.gelu, range.lowest, range.highest);
+  return row_scale(params.values, static_cast<float>(range.lowest), static_cast<float>(range.highest));
 }
 
 void run(const Params& params, const StepBuffers& buffers, ItemRange items) {
   const ItemRange rows = params.rows.units_of(items);
-  RequantizeRow row{.n = params.n, .x_scale = params.attrs.x_scale};
-  if (params.attrs.is_gelu()) row.gelu = &params.gelu;
+  RequantizeRow row{.n = params.n, .x_scale = params.values.x_scale};
+  if (params.values.is_gelu) row.gelu = &params.values.gelu;
   if (params.has_factors) row.factors = reinterpret_cast<const float*>(buffers.inputs[kRowFactor]);
   for (std::int64_t r = rows.begin; r < rows.end; ++r) {
     const auto* x = reinterpret_cast<const std::int16_t*>(buffers.inputs[0]) + r * params.n;
@@ -49,8 +48,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
   const Shape& x = *call.input(0).shape;
   const std::int64_t rows = call.outputs[1].elements(), n = x[x.rank() - 1];
   const auto& attrs = call.attrs->as<RowRequantizeAttrs>();
-  const Params params{.attrs = attrs,
-                      .gelu = attrs.gelu(),
+  const Params params{.values = attrs.values(),
                       .rows = Chunks::of(rows, n * 4),
                       .n = n,
                       .has_factors = call.input(kRowFactor).exists(),

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/requantize.h"
 #include "graph/attrs_of.h"
 #include "ops/check.h"
 #include "ops/integers.h"
@@ -33,32 +32,6 @@ Result<std::vector<Fact>> infer_integer_resize(const Attrs& attrs, InputFacts in
       return *problem;
   }
   return one_output(x.dtype, {x.shape[0], inputs[1]->shape[0], inputs[3]->shape[0], x.shape[3]}, x.quant);
-}
-
-// Weights of files may be any number.
-std::int64_t whole(float weight) { return static_cast<std::int64_t>(clamp_f32(weight, -4096.0f, 4096.0f)); }
-
-struct InBits {
-  int bits;
-
-  std::int64_t sum(const std::int32_t (&x)[4], std::int64_t wy, std::int64_t wx) const {
-    const std::int64_t one = std::int64_t{1} << bits;
-    return (x[0] * (one - wx) + x[2] * wx) * (one - wy) + (x[1] * (one - wx) + x[3] * wx) * wy;
-  }
-  std::int64_t half() const { return std::int64_t{1} << (2 * bits - 1); }
-};
-
-std::int64_t interpolated(ResizeRounding rounding, const std::int32_t (&x)[4], float wy, float wx) {
-  if (rounding == ResizeRounding::real) {
-    const float ry = 1.0f - wy, rx = 1.0f - wx;
-    const float sum = static_cast<float>(x[0]) * ry * rx + static_cast<float>(x[1]) * wy * rx +
-                      static_cast<float>(x[2]) * ry * wx + static_cast<float>(x[3]) * wy * wx;
-    return static_cast<std::int64_t>(clamp_f32(sum + 0.5f, -1024.0f, 1024.0f));
-  }
-  const InBits form{rounding == ResizeRounding::ten_bits ? 10 : 11};
-  const std::int64_t sum = form.sum(x, whole(wy), whole(wx));
-  if (rounding == ResizeRounding::eleven_bits) return (sum + form.half()) >> (2 * form.bits);
-  return (sum > 0 ? sum + form.half() : sum - form.half()) / (2 * form.half());
 }
 
 void reference_integer_resize(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
@@ -96,9 +69,11 @@ void resize_row(const IntegerResizeAttrs& attrs, const ResizeRow& row, std::byte
       const auto value = [&](const std::byte* line, std::int64_t at) {
         return load_8bit(line, row.dtype, at + c) - attrs.shift;
       };
-      const std::int32_t x[4] = {value(row.first, left), value(row.second, left), value(row.first, right),
-                                 value(row.second, right)};
-      const std::int64_t q = interpolated(attrs.rounding, x, row.weight, row.column_weights[ow]) + attrs.shift;
+      const FourValues values{
+          {value(row.first, left), value(row.second, left), value(row.first, right), value(row.second, right)},
+          row.weight,
+          row.column_weights[ow]};
+      const std::int64_t q = values.rounded(attrs.rounding) + attrs.shift;
       store_8bit(y, ow * row.channels + c, static_cast<std::int32_t>(std::clamp(q, range.lowest, range.highest)));
     }
   }

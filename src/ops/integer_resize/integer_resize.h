@@ -8,18 +8,9 @@
 #include <vector>
 
 #include "graph/op.h"
+#include "ops/integer_resize/interpolated.h"
 
 namespace octavo {
-
-// How a sum of four becomes an integer. Numbers are part of the artifact format.
-//   ten_bits: weights in 1024ths, halves away from 0. eleven_bits: in 2048ths, halves up. real: f32 weights, the f32
-//   sum plus 0.5 cut off.
-enum class ResizeRounding : std::uint8_t { ten_bits = 0, eleven_bits = 1, real = 2 };
-constexpr int count_of(ResizeRounding) { return 3; }
-constexpr std::string_view name_of(ResizeRounding value) {
-  constexpr std::string_view names[] = {"ten_bits", "eleven_bits", "real"};
-  return names[static_cast<int>(value)];
-}
 
 struct IntegerResizeAttrs {
   ResizeRounding rounding = ResizeRounding::ten_bits;

@@ -30,13 +30,13 @@ Result<std::vector<Fact>> infer_row_requantize(const Attrs& attrs, InputFacts in
                            {.dtype = DType::u8, .shape = OpenShape(rows)}};
 }
 
-RunScale scale_of_row(const RowRequantizeAttrs& attrs, const NearGelu& gelu, const std::int16_t* x, std::int64_t n) {
+RunScale scale_of_row(const RowValues& values, const std::int16_t* x, std::int64_t n) {
   std::int32_t lowest = 0, highest = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     lowest = std::min<std::int32_t>(lowest, x[i]);
     highest = std::max<std::int32_t>(highest, x[i]);
   }
-  return row_scale(attrs, gelu, lowest, highest);
+  return row_scale(values, static_cast<float>(lowest), static_cast<float>(highest));
 }
 
 RunScale scale_of_products(const std::int16_t* x, const float* factor, std::int64_t n) {
@@ -51,17 +51,17 @@ RunScale scale_of_products(const std::int16_t* x, const float* factor, std::int6
 
 void reference_row_requantize(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
   const auto& given = attrs.as<RowRequantizeAttrs>();
-  const NearGelu gelu = given.gelu();
+  const RowValues values = given.values();
   const std::int64_t rows = outputs[1].shape.elements(), n = inputs[0].shape[inputs[0].shape.rank() - 1];
   const auto* x = inputs[0].as<std::int16_t>();
   const float* factor = has_view(inputs, kRowFactor) ? inputs[kRowFactor].as<float>() : nullptr;
   auto* y = outputs[0].as<std::uint8_t>();
   for (std::int64_t row = 0; row < rows; ++row, x += n) {
-    const RunScale scale = factor != nullptr ? scale_of_products(x, factor, n) : scale_of_row(given, gelu, x, n);
+    const RunScale scale = factor != nullptr ? scale_of_products(x, factor, n) : scale_of_row(values, x, n);
     for (std::int64_t i = 0; i < n; ++i) {
       const auto stored = static_cast<float>(x[i]);
-      const float value =
-          given.is_gelu() ? near_gelu<Lane>(gelu, stored) : stored * (factor != nullptr ? factor[i] : given.x_scale);
+      const float value = given.is_gelu() ? near_gelu<Lane>(values.gelu, stored)
+                                          : stored * (factor != nullptr ? factor[i] : given.x_scale);
       const float shifted = std::fma(value, scale.inverse, static_cast<float>(scale.zero_point));
       *y++ = static_cast<std::uint8_t>(round_even(clamp_f32(shifted, 0.0f, 255.0f)));
     }
@@ -71,12 +71,6 @@ void reference_row_requantize(const Attrs& attrs, InputViews inputs, OutputViews
 }
 
 }  // namespace
-
-RunScale row_scale(const RowRequantizeAttrs& attrs, const NearGelu& gelu, std::int32_t lowest, std::int32_t highest) {
-  const auto least = static_cast<float>(lowest), most = static_cast<float>(highest);
-  if (attrs.is_gelu()) return RunScale::of(DynamicForm::xnnpack, kLowestGelu, near_gelu<Lane>(gelu, most));
-  return RunScale::of(DynamicForm::xnnpack, least * attrs.x_scale, most * attrs.x_scale);
-}
 
 const OpSpec kRowRequantize = {
     .name = "row_requantize",

@@ -7,9 +7,8 @@
 #include <string_view>
 #include <tuple>
 
-#include "base/near_gelu.h"
-#include "base/run_scale.h"
 #include "graph/op.h"
+#include "ops/row_requantize/row_scale.h"
 
 namespace octavo {
 
@@ -26,18 +25,15 @@ struct RowRequantizeAttrs {
   float x_scale = 1.0f;  // real = f32(x) * x_scale
 
   bool is_gelu() const { return function != RowFunction::identity; }
-  // The function of x itself, where it is one.
-  NearGelu gelu() const { return (function == RowFunction::gelu ? kNearGelu : kNearGeluTanh).of_units(x_scale); }
+  RowValues values() const {
+    return {is_gelu(), x_scale, (function == RowFunction::gelu ? kNearGelu : kNearGeluTanh).of_units(x_scale)};
+  }
 
   bool operator==(const RowRequantizeAttrs&) const = default;
   static constexpr auto fields() {
     return std::tuple(Field{"function", &RowRequantizeAttrs::function}, Field{"x_scale", &RowRequantizeAttrs::x_scale});
   }
 };
-
-// Of a row whose x lies in [lowest, highest], which contains 0: values of the function lie in what this scale holds.
-// GELU grows from 0 on, and its lowest value is a constant. `gelu` is attrs.gelu().
-RunScale row_scale(const RowRequantizeAttrs& attrs, const NearGelu& gelu, std::int32_t lowest, std::int32_t highest);
 
 // Along the last axis: y = sat(rne(fma(f, r, zero_point))), f = f32(x) * x_scale, near_gelu of it, or f32(x) * factor
 // where there are factors (with function identity alone); r, zero_point and scale are those of form xnnpack of the
