@@ -186,6 +186,8 @@ struct LoadOptions {
   std::uint64_t context_bytes = 0;
   // Of a Program: of all loops of a run together.
   std::int64_t max_iterations = 1'000'000;
+  // Of plans for CUDA devices: which one, counted from 0 as the driver counts them.
+  int device = 0;
 };
 
 // A compiled model ready to run. Immutable; copies share it; any number of contexts use it at the same time.

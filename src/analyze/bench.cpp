@@ -47,6 +47,7 @@ std::vector<std::string> worker_arguments(const BenchVariant& variant, const Con
   if (plan.batch) add("--batch", std::to_string(*plan.batch));
   for (const std::string& input : variant.inputs) add("--input", input);
   add("--max-iterations", std::to_string(variant.choice.max_iterations));
+  add("--device", std::to_string(variant.choice.device));
   for (const auto& [name, shape] : variant.choice.shapes) {
     if (!shape.empty()) add("--shape", name + "=" + Shape(shape).to_string());  // of a number there is only one
   }

@@ -102,7 +102,7 @@ int bench_worker(const BenchVariant& variant, const Contexts& contexts, const Fi
   const auto compiled = v1::open(variant.file);
   if (!compiled) return fail(compiled.errors());
   if (!compiled->info().parts.empty()) return bench_program(*compiled, variant, contexts, fill, start);
-  const auto model = v1::Model::load(*compiled, {.threads = contexts.threads});
+  const auto model = v1::Model::load(*compiled, {.threads = contexts.threads, .device = variant.choice.device});
   if (!model) return fail(model.errors());
   const double model_ms = ms_since(start);
   const std::uint64_t bytes_loaded = memory_bytes("RssAnon:");

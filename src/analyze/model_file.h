@@ -29,6 +29,7 @@ struct CompileRequest {
   bool guesses_batch = false;      // options.batches are the first dimension of the inputs at hand
   bool chooses_precision = false;  // by time, as auto_precision.h says; options.precision is none then
   std::int64_t max_iterations = v1::LoadOptions{}.max_iterations;  // of all loops of a run
+  int device = v1::LoadOptions{}.device;                           // that runs plans for one
   int threads = 0;                                                 // that these times are taken with; 0: all cores
   double seconds = 0.25;                                           // for each variant of the network
   std::vector<std::string> notes;                                  // for every plan of what is compiled

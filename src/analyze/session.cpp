@@ -125,7 +125,8 @@ RunChoice choice_of(const std::string& path, const CompileRequest& request) {
   const bool is_at_size = !request.shapes.empty() && v1::is_compiled(path);
   return {.plan = request.plan,
           .shapes = is_at_size ? request.shapes.front() : v1::InputShapes{},
-          .max_iterations = request.max_iterations};
+          .max_iterations = request.max_iterations,
+          .device = request.device};
 }
 
 bool opens_more_than_batch(const v1::ModelInfo& info) {
@@ -187,7 +188,7 @@ Session::Session(v1::Context context, v1::PlanInfo plan, std::optional<Preproces
 }
 
 Result<Session> Session::create(const v1::CompiledModel& compiled, const RunChoice& choice, int threads) {
-  const auto model = v1::Model::load(compiled, {.threads = threads});
+  const auto model = v1::Model::load(compiled, {.threads = threads, .device = choice.device});
   return model ? create(*model, choice, nullptr) : model.errors();
 }
 
@@ -212,7 +213,8 @@ Session::Session(v1::Program program, v1::PlanInfo plan, int threads)
 }
 
 Result<Session> Session::of_program(const v1::CompiledModel& compiled, const RunChoice& choice, int threads) {
-  auto program = v1::Program::load(compiled, {.threads = threads, .max_iterations = choice.max_iterations});
+  auto program = v1::Program::load(
+      compiled, {.threads = threads, .max_iterations = choice.max_iterations, .device = choice.device});
   if (!program) return program.errors();
   const v1::ModelInfo info = program->info();
   const auto shapes = all_shapes(info, choice.shapes);

@@ -19,6 +19,7 @@ struct RunChoice {
   v1::PlanChoice plan = {};
   v1::InputShapes shapes = {};
   std::int64_t max_iterations = v1::LoadOptions{}.max_iterations;  // of a model of several parts
+  int device = v1::LoadOptions{}.device;                           // of plans for one
 };
 
 // What the request asks for of the model at `path`.

@@ -54,7 +54,8 @@ void print_choice(const v1::ModelInfo& info) {
 std::vector<RunChoice> choices_of(const std::string& model, const v1::ModelInfo& info, const CompileRequest& own) {
   std::vector<RunChoice> choices;
   if (v1::is_compiled(model)) {
-    for (const v1::InputShapes& shapes : own.shapes) choices.push_back({own.plan, shapes});
+    for (const v1::InputShapes& shapes : own.shapes)
+      choices.push_back({.plan = own.plan, .shapes = shapes, .device = own.device});
   }
   if (!choices.empty()) return choices;
   if (!info.parts.empty()) {
@@ -62,13 +63,13 @@ std::vector<RunChoice> choices_of(const std::string& model, const v1::ModelInfo&
     for (const auto& [name, extents] : own.options.shapes) {
       for (const Extent& extent : extents) shapes[name].push_back(extent.lowest);
     }
-    return {{.plan = {}, .shapes = std::move(shapes), .max_iterations = own.max_iterations}};
+    return {{.plan = {}, .shapes = std::move(shapes), .max_iterations = own.max_iterations, .device = own.device}};
   }
   for (const v1::PlanInfo& plan : info.plans) {
     const std::vector<std::int64_t>& batches = own.options.batches;
     const bool is_wanted = !own.plan.batch || std::find(batches.begin(), batches.end(), plan.batch) != batches.end();
     if (!is_wanted || (own.plan.precision && plan.precision != *own.plan.precision)) continue;
-    RunChoice& choice = choices.emplace_back(RunChoice{.plan = {plan.precision, plan.batch}});
+    RunChoice& choice = choices.emplace_back(RunChoice{.plan = {plan.precision, plan.batch}, .device = own.device});
     if (opens_more_than_batch(info)) choice.shapes = shapes_of(plan.inputs);
   }
   return choices;
@@ -250,6 +251,7 @@ void add_bench_worker(CLI::App& app, int& exit_code) {
   verb.add_option("--threads", worker->contexts.threads)->required();
   verb.add_option("--contexts", worker->contexts.count);
   verb.add_option("--max-iterations", choice.max_iterations);
+  verb.add_option("--device", choice.device);
   verb.add_option("--input", worker->inputs);
   verb.callback([worker, &exit_code] {
     auto given = read_inputs(worker->inputs);

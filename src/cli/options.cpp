@@ -327,6 +327,8 @@ void add_run_options(CLI::App& verb, CompileArguments& arguments, Batches batche
   verb.add_option("--max-iterations", request.max_iterations, "iterations of all loops of a run, at most")
       ->check(positive_number())
       ->capture_default_str();
+  verb.add_option("--device", request.device, "CUDA device that runs what is compiled for one, counted from 0")
+      ->capture_default_str();
   add_compile_options(verb, arguments, batches);
   add_preprocess_option(verb, arguments, of);
 }

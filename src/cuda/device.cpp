@@ -3,13 +3,13 @@
 
 #include <dlfcn.h>
 
+#include <map>
 #include <mutex>
 #include <string_view>
 
 namespace octavo::cuda {
 namespace {
 
-constexpr int kDevice = 0;
 constexpr int kMajor = 75, kMinor = 76;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, _MINOR
 constexpr int kDynamicShared = 8;        // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 constexpr int kOldestMajor = 8;
@@ -19,19 +19,28 @@ Error lacks(std::string found, std::string expected) {
   return {.kind = ErrorKind::resource, .where = "CUDA", .found = std::move(found), .expected = std::move(expected)};
 }
 
+// CUDA_ERROR_NO_BINARY_FOR_GPU, _UNSUPPORTED_PTX_VERSION, _JIT_COMPILER_NOT_FOUND: an image of other devices.
+bool is_for_others(int code) { return code == 209 || code == 222 || code == 221; }
+
 }  // namespace
 
-Result<std::shared_ptr<const Device>> Device::open() {
+Result<std::shared_ptr<const Device>> Device::open(int number) {
   static std::mutex mutex;
-  static std::weak_ptr<const Device> known;
+  static std::map<int, std::weak_ptr<const Device>> known;
   const std::lock_guard lock(mutex);
-  if (auto device = known.lock()) return device;
-  std::shared_ptr<Device> device(new Device);
+  if (auto device = known[number].lock()) return device;
   auto driver = Driver::open();
   if (!driver) return driver.errors();
+  if (const int devices = (*driver)->devices(); number < 0 || number >= devices) {
+    return Error{.kind = ErrorKind::usage,
+                 .where = "CUDA",
+                 .found = "device " + std::to_string(number),
+                 .expected = devices == 1 ? "0, the only one" : "0 to " + std::to_string(devices - 1)};
+  }
+  std::shared_ptr<Device> device(new Device(number));
   device->driver_ = std::move(*driver);
   if (Status status = device->start(); !status) return status.errors();
-  known = device;
+  known[number] = device;
   return std::shared_ptr<const Device>(std::move(device));
 }
 
@@ -41,21 +50,22 @@ Device::~Device() {
   module_ = {};
 }
 
+std::string Device::described() const {
+  return driver_->device_name(number_) + " of compute capability " + std::to_string(major_) + "." +
+         std::to_string(minor_);
+}
+
 Status Device::start() {
-  int major = 0, minor = 0;
-  for (const auto& [attribute, value] : {std::pair(kMajor, &major), std::pair(kMinor, &minor)}) {
-    if (Status status = driver_->check(functions().device_attribute(value, attribute, kDevice),
+  for (const auto& [attribute, value] : {std::pair(kMajor, &major_), std::pair(kMinor, &minor_)}) {
+    if (Status status = driver_->check(functions().device_attribute(value, attribute, number_),
                                        "asking for what the device can do");
         !status)
       return status;
   }
-  if (major < kOldestMajor)
-    return lacks(
-        driver_->device_name(kDevice) + " of compute capability " + std::to_string(major) + "." + std::to_string(minor),
-        std::to_string(kOldestMajor) + ".0 or higher");
-  if (Status status = driver_->check(functions().retain_context(&context_, kDevice), "opening the device"); !status)
+  if (major_ < kOldestMajor) return lacks(described(), std::to_string(kOldestMajor) + ".0 or higher");
+  if (Status status = driver_->check(functions().retain_context(&context_, number_), "opening the device"); !status)
     return status;
-  retained_ = Owned<int>(kDevice, functions().release_context);
+  retained_ = Owned<int>(number_, functions().release_context);
   const Current current(*this);
   return current.status() ? load_kernels() : current.status();
 }
@@ -70,8 +80,11 @@ Status Device::load_kernels() {
     return lacks(std::string(kLibrary) + " of release " + (version == nullptr ? "none" : version),
                  "release " OCTAVO_VERSION);
   ModuleHandle module = nullptr;
-  if (Status status = driver_->check(functions().load_module(&module, image), "loading kernels"); !status)
-    return status;
+  const int code = functions().load_module(&module, image);
+  if (is_for_others(code))
+    return lacks(std::string(kLibrary) + " without kernels for " + described(),
+                 "one that `make cuda` built with this in OCTAVO_CUDA_ARCHITECTURES");
+  if (Status status = driver_->check(code, "loading kernels"); !status) return status;
   module_ = Owned<ModuleHandle>(module, functions().unload_module);
   return ok_status();
 }

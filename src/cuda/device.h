@@ -13,9 +13,10 @@ namespace octavo::cuda {
 
 class Device {
  public:
-  // The first device, opened once and kept while somebody holds it. Errors: Driver::open's; resource, where it is too
-  // old, or where the library with the kernels (liboctavo_cuda.so) is not there or of another release.
-  static Result<std::shared_ptr<const Device>> open();
+  // A device by its number, opened once and kept while somebody holds it. Errors: Driver::open's; usage, of a number
+  // that the driver has no device for; resource, where it is too old, or where the library with the kernels
+  // (liboctavo_cuda.so) is not there, of another release, or without kernels for it.
+  static Result<std::shared_ptr<const Device>> open(int number);
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -43,9 +44,12 @@ class Device {
   Result<Owned<Address>> allocate(std::uint64_t bytes, const std::string& what) const;
 
  private:
-  Device() = default;
+  explicit Device(int number) : number_(number) {}
   Status start();
   Status load_kernels();
+  std::string described() const;
+  int number_;
+  int major_ = 0, minor_ = 0;  // compute capability
   std::shared_ptr<const Driver> driver_;
   Owned<int> retained_;  // the device's primary context, which other libraries of the process share
   ContextHandle context_ = nullptr;

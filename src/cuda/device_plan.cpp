@@ -324,6 +324,7 @@ class RunningContext final : public DeviceContext {
 class PlanOnDevice final : public DevicePlan {
  public:
   explicit PlanOnDevice(std::shared_ptr<const PlacedPlan> plan) : plan_(std::move(plan)) {}
+  std::uint64_t context_bytes() const override { return plan_->layout.bytes; }
   Result<std::unique_ptr<DeviceContext>> make_context() const override {
     auto context = std::make_unique<RunningContext>(plan_);
     if (Status status = context->prepare(); !status) return status.errors();
@@ -336,14 +337,14 @@ class PlanOnDevice final : public DevicePlan {
 
 class Provider final : public DeviceProvider {
  public:
-  Result<std::shared_ptr<const void>> open() const override {
-    auto device = Device::open();
+  Result<std::shared_ptr<const void>> open(int number) const override {
+    auto device = Device::open(number);
     if (!device) return device.errors();
     return std::shared_ptr<const void>(std::move(*device));
   }
-  Result<std::shared_ptr<const DevicePlan>> place(const PreparedPlan& plan,
-                                                  const ConstantSource& constants) const override {
-    auto device = Device::open();
+  Result<std::shared_ptr<const DevicePlan>> place(const PreparedPlan& plan, const ConstantSource& constants,
+                                                  int number) const override {
+    auto device = Device::open(number);
     if (!device) return device.errors();
     auto placed = Placer(plan, constants).place(std::move(*device));
     if (!placed) return placed.errors();

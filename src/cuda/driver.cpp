@@ -24,6 +24,15 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
+// Errors after which every call fails in this process: of a kernel that was stopped (700 to 720, but for those that
+// have to do with other processes), of memory (214, 220).
+bool ends_the_process(int code) {
+  constexpr int kPeerFirst = 704, kPeerLast = 705, kHostFirst = 712, kHostLast = 713;
+  if (code == 214 || code == 220) return true;
+  const bool is_other = (code >= kPeerFirst && code <= kPeerLast) || (code >= kHostFirst && code <= kHostLast);
+  return code >= 700 && code <= 720 && !is_other;
+}
+
 // Finds functions by name, and remembers the first that is not there.
 class Finder {
  public:
@@ -121,7 +130,10 @@ Status Driver::check(int code, const std::string& doing) const {
   return Error{.kind = ErrorKind::resource,
                .where = "CUDA, " + doing,
                .found = std::string(text) + " (" + std::to_string(code) + ")",
-               .expected = "success"};
+               .expected = "success",
+               .hint = ends_the_process(code) ? "The device is lost to this process, and nothing runs there any more; "
+                                                "another process starts afresh"
+                                              : ""};
 }
 
 }  // namespace octavo::cuda

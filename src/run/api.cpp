@@ -178,7 +178,8 @@ Result<Model> Model::load(const CompiledModel& compiled, const LoadOptions& opti
   }
   auto model = load_model(Access::of(compiled), {.threads = options.threads,
                                                  .plan_cache_bytes = options.plan_cache_bytes,
-                                                 .context_bytes = options.context_bytes});
+                                                 .context_bytes = options.context_bytes,
+                                                 .device = options.device});
   if (!model) return model.errors();
   return Access::make<Model>(std::move(*model));
 }

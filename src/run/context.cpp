@@ -115,6 +115,8 @@ struct Context::State {
   }
 
   static Result<std::unique_ptr<State>> on_device(std::unique_ptr<State> state) {
+    const std::uint64_t bytes = state->prepared->device->context_bytes(), most = state->model->most_context_bytes();
+    if (bytes > most) return too_large_context(state->model->described(*state->plan), bytes, most);
     auto device = state->prepared->device->make_context();
     if (!device) return device.errors();
     state->device = std::move(*device);

@@ -30,6 +30,8 @@ class DeviceContext {
 class DevicePlan {
  public:
   virtual ~DevicePlan() = default;
+  // Of a context there, before it is made.
+  virtual std::uint64_t context_bytes() const = 0;
   // Error: resource.
   virtual Result<std::unique_ptr<DeviceContext>> make_context() const = 0;
 };
@@ -38,12 +40,12 @@ class DevicePlan {
 class DeviceProvider {
  public:
   virtual ~DeviceProvider() = default;
-  // The device, if there is one, and what it needs; it stays open while somebody holds it. Error: resource, saying what
-  // is missing.
-  virtual Result<std::shared_ptr<const void>> open() const = 0;
+  // A device, counted from 0, and what it needs; it stays open while somebody holds it. Errors: resource, saying what
+  // is missing; usage, of a number that there is none for.
+  virtual Result<std::shared_ptr<const void>> open(int device) const = 0;
   // Of a plan that has been verified. Errors: invalid_input, where a file says of it what no planner makes; resource.
-  virtual Result<std::shared_ptr<const DevicePlan>> place(const PreparedPlan& plan,
-                                                          const ConstantSource& constants) const = 0;
+  virtual Result<std::shared_ptr<const DevicePlan>> place(const PreparedPlan& plan, const ConstantSource& constants,
+                                                          int device) const = 0;
 };
 
 // That which this program links (octavo_cuda), or null.
@@ -58,9 +60,9 @@ inline constexpr bool kMayHaveDevices = true;
 
 inline bool is_for_device(const Plan& plan) { return kMayHaveDevices && plan.needs.has(Isa::cuda); }
 // For plans for a device. Errors: unsupported, where none is linked; those of DeviceProvider::open.
-Result<std::shared_ptr<const void>> open_device();
+Result<std::shared_ptr<const void>> open_device(int device);
 // Sets PreparedPlan::device, of a plan for one.
-Status place_on_device(PreparedPlan& plan, const ConstantSource& constants);
+Status place_on_device(PreparedPlan& plan, const ConstantSource& constants, int device);
 
 }  // namespace octavo
 

@@ -46,11 +46,11 @@ Errors in(const std::string& source, Errors errors) {
 
 // Of another processor altogether: usage, with all that the file holds. Of one that has more: resource. Opens the
 // device of plans for one.
-Status check_instructions(const CompiledModel& model, std::shared_ptr<const void>& device) {
+Status check_instructions(const CompiledModel& model, int number, std::shared_ptr<const void>& device) {
   IsaSet has = host_machine().isa;
   if (kMayHaveDevices && (std::any_of(model.plans.begin(), model.plans.end(), is_for_device) ||
                           (model.network && model.network->machine.isa.has(Isa::cuda)))) {
-    auto opened = open_device();
+    auto opened = open_device(number);
     if (!opened) return in(model.source, opened.errors());
     device = std::move(*opened);
     has.add(Isa::cuda);
@@ -82,7 +82,7 @@ Result<std::shared_ptr<const Model>> load_model(CompiledModel compiled, const Lo
     resolved.context_bytes = kMaxContextBytes;
   model->most_context_bytes_ = resolved.context_bytes;
   std::shared_ptr<const void> device;  // until the plans hold it
-  if (Status status = check_instructions(compiled, device); !status) return status.errors();
+  if (Status status = check_instructions(compiled, resolved.device, device); !status) return status.errors();
   std::vector<std::shared_ptr<PreparedPlan>> made;
   for (std::size_t i = 0; i < compiled.plans.size(); ++i) {
     const Plan& plan = compiled.plans[i];
@@ -103,7 +103,7 @@ Result<std::shared_ptr<const Model>> load_model(CompiledModel compiled, const Lo
   model->constants_ = std::make_unique<ConstantStore>(model->compiled_.constants, model->compiled_.plans);
   for (const std::shared_ptr<PreparedPlan>& plan : made) {
     if (!is_for_device(*plan->plan)) continue;
-    if (Status status = place_on_device(*plan, *model->constants_); !status)
+    if (Status status = place_on_device(*plan, *model->constants_, resolved.device); !status)
       return in(model->compiled_.source, status.errors());
   }
   if (!model->compiled_.network) return std::shared_ptr<const Model>(std::move(model));

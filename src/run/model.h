@@ -25,6 +25,7 @@ struct LoadOptions {
   std::uint64_t plan_cache_bytes = std::uint64_t{64} << 20;  // for plans of sizes that the file has none for
   std::uint64_t context_bytes = 0;                           // of each context at most; 0: kMaxContextBytes
   std::int64_t max_iterations = 1'000'000;                   // of all loops of a run
+  int device = 0;                                            // of plans for one
   std::span<const KernelCode* const> kernels = all_codes();
 };
 

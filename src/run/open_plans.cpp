@@ -175,7 +175,7 @@ Result<std::shared_ptr<const PreparedPlan>> OpenPlans::make(std::span<const std:
   if (!steps) return steps.errors();
   made->steps = std::move(*steps);
   if (is_for_device(made->owned)) {
-    if (Status status = place_on_device(*made, constants_); !status) return status.errors();
+    if (Status status = place_on_device(*made, constants_, options_.device); !status) return status.errors();
   }
   return std::shared_ptr<const PreparedPlan>(std::move(made));
 }

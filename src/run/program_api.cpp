@@ -12,7 +12,8 @@ Result<Program> Program::load(const CompiledModel& compiled, const LoadOptions& 
   auto model = load_program(Access::of(compiled), {.threads = options.threads,
                                                    .plan_cache_bytes = options.plan_cache_bytes,
                                                    .context_bytes = options.context_bytes,
-                                                   .max_iterations = options.max_iterations});
+                                                   .max_iterations = options.max_iterations,
+                                                   .device = options.device});
   if (!model) return model.errors();
   std::shared_ptr<Executor> executor = pool == nullptr ? nullptr : Access::of(*pool).executor;
   ProgramContext context(*model, std::move(executor));

@@ -42,8 +42,9 @@ class Fake {
   FakeCuda* state_ = nullptr;
 };
 
-Result<std::shared_ptr<const Model>> load_for(const std::string& target, const Graph& graph) {
-  return load_model(testing::compile_graphs({&graph}, *machine_for_target(target)), {.threads = 1});
+Result<std::shared_ptr<const Model>> load_for(const std::string& target, const Graph& graph,
+                                              const LoadOptions& options = {.threads = 1}) {
+  return load_model(testing::compile_graphs({&graph}, *machine_for_target(target)), options);
 }
 
 // The answer of a context to one input of bytes, of the shape of its plan's.
@@ -161,6 +162,30 @@ TEST(CudaDevice, SaysWhatIsMissing) {
   expect_said(refusal_with([](FakeCuda& driver) { driver.devices = 0; }), "a driver without a device");
   expect_said(refusal_with([](FakeCuda& driver) { driver.major = 7; }), "compute capability 7.0, expected 8.0");
   expect_said(refusal_with([](FakeCuda& driver) { driver.free_bytes = 100; }), "expected at most the 100 bytes");
+  expect_said(refusal_with([](FakeCuda& driver) { driver.has_kernels = false; }),
+              "liboctavo_cuda.so without kernels for a pretended device of compute capability 9.0");
+}
+
+TEST(CudaDevice, OpensTheOneThatIsAskedFor) {
+  const Fake fake;
+  fake->devices = 2;
+  const Graph graph = testing::chain_graph();
+  for (const int number : {1, 0}) {
+    EXPECT_TRUE(load_for("cuda", graph, {.threads = 1, .device = number}).ok());
+    EXPECT_EQ(fake->opened, number);
+  }
+  for (const int number : {2, -1}) {
+    const auto model = load_for("cuda", graph, {.threads = 1, .device = number});
+    ASSERT_FALSE(model.ok());
+    EXPECT_EQ(model.errors()[0].kind, ErrorKind::usage);
+    expect_said(to_string(model.errors()), "device " + std::to_string(number) + ", expected 0 to 1");
+  }
+  // Plans of two devices at a time.
+  const auto first = load_for("cuda", graph), second = load_for("cuda", graph, {.threads = 1, .device = 1});
+  ASSERT_TRUE(first.ok() && second.ok());
+  auto a = Context::create(*first), b = Context::create(*second);
+  ASSERT_TRUE(a.ok() && b.ok());
+  EXPECT_TRUE(are_equal(*answer(*a, kX), *answer(*b, kX)));
 }
 
 // Told before the device is asked for it.
@@ -172,6 +197,32 @@ TEST(CudaDevice, RefusesContextsThatDoNotFit) {
   const auto context = Context::create(*model);
   ASSERT_FALSE(context.ok());
   expect_said(to_string(context.errors()), "bytes for a context, expected at most the 1000 bytes");
+}
+
+TEST(CudaDevice, KeepsToALimitOfMemory) {
+  const Fake fake;
+  const auto model = load_for("cuda", testing::chain_graph(), {.threads = 1, .context_bytes = 1000});
+  ASSERT_TRUE(model.ok());
+  const auto context = Context::create(*model);
+  ASSERT_FALSE(context.ok());
+  EXPECT_EQ(context.errors()[0].kind, ErrorKind::resource);
+  expect_said(to_string(context.errors()), "bytes of memory for a context, expected at most 1000");
+}
+
+// A kernel was stopped: whatever comes afterwards fails, and is given back all the same.
+TEST(CudaDevice, SaysThatADeviceIsLost) {
+  const Fake fake;
+  const auto model = load_for("cuda", testing::chain_graph());
+  ASSERT_TRUE(model.ok());
+  auto context = Context::create(*model);
+  ASSERT_TRUE(context.ok());
+  fake->is_lost = true;
+  for (int run = 0; run < 2; ++run) {
+    const auto y = answer(*context, kX);
+    ASSERT_FALSE(y.ok());
+    expect_said(to_string(y.errors()), "The device is lost to this process");
+  }
+  EXPECT_FALSE(Context::create(*model).ok());
 }
 
 TEST(CudaDevice, RefusesPlansWithStepsOfProcessors) {

@@ -15,7 +15,7 @@
 
 namespace {
 
-constexpr int kInvalid = 1, kOutOfMemory = 2, kNotFound = 500, kFailed = 719;
+constexpr int kInvalid = 1, kOutOfMemory = 2, kNoBinary = 209, kNotFound = 500, kFailed = 719;
 
 FakeCuda state;
 std::set<const void*> given;                   // handles and memory
@@ -28,7 +28,8 @@ int called() { return state.calls++ == state.fail_at ? kFailed : 0; }
 // Of calls that need a context.
 int called_with_context() {
   if (state.current < 1) ++state.wrong;
-  return called();
+  const int code = called();
+  return state.is_lost ? kFailed : code;
 }
 
 // Of what gives something back, which cannot fail.
@@ -89,8 +90,9 @@ int cuDeviceGetAttribute(int* value, int attribute, int) {
   *value = attribute == 75 ? state.major : 0;
   return called();
 }
-int cuDevicePrimaryCtxRetain(void** context, int) {
+int cuDevicePrimaryCtxRetain(void** context, int device) {
   if (const int code = called()) return code;
+  state.opened = device;
   ++state.live;
   *context = &state;
   return 0;
@@ -113,6 +115,7 @@ int cuCtxPopCurrent_v2(void** context) {
 int cuModuleLoadData(void** module, const void* image) {
   if (const int code = called_with_context()) return code;
   if (std::strcmp(static_cast<const char*>(image), "a pretended image") != 0) return kInvalid;
+  if (!state.has_kernels) return kNoBinary;
   *module = give(new int);
   return 0;
 }

@@ -10,6 +10,9 @@ struct FakeCuda {
   int version = 13000;
   int devices = 1;
   int major = 9;
+  bool has_kernels = true;  // the image holds kernels for it
+  bool is_lost = false;     // a kernel was stopped: all that is asked of the device fails
+  int opened = -1;          // the device that was opened last
   std::size_t free_bytes = std::size_t{1} << 32;
   int fail_at = -1;  // the number of the call that fails, from 0 on
   int calls = 0;     // that could have failed
