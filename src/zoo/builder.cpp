@@ -4,7 +4,6 @@
 #include <cmath>
 
 namespace octavo::zoo {
-namespace {
 
 void set_ints(onnx::NodeProto& node, const std::string& name, const std::vector<std::int64_t>& values) {
   onnx::AttributeProto* attribute = node.add_attribute();
@@ -27,6 +26,8 @@ void set_float(onnx::NodeProto& node, const std::string& name, float value) {
   attribute->set_f(value);
 }
 
+namespace {
+
 void set_tensor_info(onnx::ValueInfoProto& info, const std::string& name,
                      const std::vector<std::int64_t>& dims_after_batch) {
   info.set_name(name);
@@ -38,13 +39,14 @@ void set_tensor_info(onnx::ValueInfoProto& info, const std::string& name,
 
 }  // namespace
 
-OnnxBuilder::OnnxBuilder(std::string name, std::uint64_t seed, Weights weights) : random_(seed), weights_(weights) {
+OnnxBuilder::OnnxBuilder(std::string name, std::uint64_t seed, Weights weights, const std::vector<std::int64_t>& input)
+    : random_(seed), weights_(weights) {
   constexpr int kOpset = 17;
   model_.set_ir_version(8);
   model_.set_producer_name("octavo zoo");
   model_.add_opset_import()->set_version(kOpset);
   model_.mutable_graph()->set_name(std::move(name));
-  set_tensor_info(*model_.mutable_graph()->add_input(), "input", {3, 224, 224});
+  set_tensor_info(*model_.mutable_graph()->add_input(), "input", input);
 }
 
 // Sum of twelve uniforms: near enough to normal, and the same on every machine, unlike the standard library's.
@@ -78,6 +80,15 @@ std::string OnnxBuilder::tensor(const std::string& name, const std::vector<std::
   }
   made.set_raw_data(values.data(), values.size() * sizeof(float));
   return name;
+}
+
+std::string OnnxBuilder::integers(const std::vector<std::int64_t>& values) {
+  onnx::TensorProto& made = *model_.mutable_graph()->add_initializer();
+  made.set_name("integers_" + std::to_string(count_++));
+  made.set_data_type(onnx::TensorProto::INT64);
+  made.add_dims(std::ssize(values));
+  made.set_raw_data(values.data(), values.size() * sizeof(std::int64_t));
+  return made.name();
 }
 
 std::string OnnxBuilder::scalar_node(float value) {
@@ -182,12 +193,12 @@ Wire OnnxBuilder::gemm(const Wire& x, std::int64_t out) {
   return output_of(made, out);
 }
 
-onnx::ModelProto OnnxBuilder::finish(const Wire& output) {
+onnx::ModelProto OnnxBuilder::finish(const Wire& output, const std::vector<std::int64_t>& sizes) {
   onnx::GraphProto& graph = *model_.mutable_graph();
   for (onnx::NodeProto& made : *graph.mutable_node()) {
     if (made.output(0) == output.name) made.set_output(0, "output");
   }
-  set_tensor_info(*graph.add_output(), "output", {output.channels});
+  set_tensor_info(*graph.add_output(), "output", sizes);
   return std::move(model_);
 }
 

@@ -1,4 +1,4 @@
-// OnnxBuilder: writes convolutional networks node by node in the form of torch's exporter. Part of zoo/.
+// OnnxBuilder: writes networks node by node in the form of torch's exporter. Part of zoo/.
 #ifndef OCTAVO_ZOO_BUILDER_H_
 #define OCTAVO_ZOO_BUILDER_H_
 
@@ -37,9 +37,15 @@ enum class Activation : std::uint8_t { none, relu, relu6, silu, hard_swish };
 // Zeros, where only the structure matters: VGG's random numbers take seconds.
 enum class Weights : std::uint8_t { seeded, zero };
 
+void set_int(onnx::NodeProto& node, const std::string& name, std::int64_t value);
+void set_ints(onnx::NodeProto& node, const std::string& name, const std::vector<std::int64_t>& values);
+void set_float(onnx::NodeProto& node, const std::string& name, float value);
+
 class OnnxBuilder {
  public:
-  OnnxBuilder(std::string name, std::uint64_t seed, Weights weights = Weights::seeded);
+  // The input's sizes behind the batch.
+  OnnxBuilder(std::string name, std::uint64_t seed, Weights weights = Weights::seeded,
+              const std::vector<std::int64_t>& input = {3, 224, 224});
 
   Wire input() const { return {"input", 3}; }
   Wire conv(const Wire& x, const ConvShape& shape, Activation activation = Activation::none);
@@ -54,18 +60,24 @@ class OnnxBuilder {
   Wire global_average_pool(const Wire& x);
   Wire flatten(const Wire& x, std::int64_t channels);
   Wire gemm(const Wire& x, std::int64_t out);
-  onnx::ModelProto finish(const Wire& output);
+  onnx::ModelProto finish(const Wire& output) { return finish(output, {output.channels}); }
 
   // Names of the convolutions with Norm::batch.
   const std::vector<std::string>& normalized() const { return normalized_; }
   // The bias of the last gemm; empty where there is none.
   const std::string& classifier_bias() const { return classifier_bias_; }
 
- private:
+ protected:
+  // Sizes of the output behind the batch.
+  onnx::ModelProto finish(const Wire& output, const std::vector<std::int64_t>& sizes);
   onnx::NodeProto& node(const std::string& op, const std::vector<std::string>& inputs);
   Wire output_of(const onnx::NodeProto& made, std::int64_t channels) const { return {made.output(0), channels}; }
   std::string tensor(const std::string& name, const std::vector<std::int64_t>& shape, double deviation);
   std::string scalar_node(float value);
+  std::string integers(const std::vector<std::int64_t>& values);
+  int count_ = 0;  // of names
+
+ private:
   double normal();
 
   onnx::ModelProto model_;
@@ -73,7 +85,6 @@ class OnnxBuilder {
   Weights weights_;
   std::vector<std::string> normalized_;
   std::string classifier_bias_;
-  int count_ = 0;
 };
 
 }  // namespace octavo::zoo

@@ -10,6 +10,7 @@
 #include "ops/conv/conv.h"
 #include "quantize/node_runner.h"
 #include "zoo/architectures.h"
+#include "zoo/encoders.h"
 
 namespace octavo {
 namespace {
@@ -166,10 +167,15 @@ std::size_t different_answers(const Tensor& logits) {
 std::vector<std::string> zoo_names() {
   std::vector<std::string> names;
   for (const zoo::Architecture& architecture : zoo::architectures()) names.emplace_back(architecture.name);
+  for (const zoo::EncoderSizes& encoder : zoo::encoders()) names.emplace_back(encoder.name);
+  std::ranges::sort(names);
   return names;
 }
 
 Result<std::string> make_zoo_model(std::string_view name, const ZooOptions& options) {
+  for (const zoo::EncoderSizes& encoder : zoo::encoders()) {
+    if (encoder.name == name) return zoo::make_encoder(encoder, options.seed).SerializeAsString();
+  }
   const auto all = zoo::architectures();
   const auto found = std::find_if(all.begin(), all.end(), [&](const zoo::Architecture& a) { return a.name == name; });
   if (found == all.end()) {

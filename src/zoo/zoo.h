@@ -12,7 +12,7 @@
 
 namespace octavo {
 
-// Names that make_zoo_model knows, sorted: torchvision's.
+// Names that make_zoo_model knows, sorted: torchvision's, and encoders of text.
 std::vector<std::string> zoo_names();
 
 struct ZooOptions {
@@ -21,11 +21,13 @@ struct ZooOptions {
   std::function<void(std::int64_t done, std::int64_t total)> progress;
 };
 
-// The network as torch.onnx.export writes it at opset 17 (batch norms already folded into the convolutions), input
-// "input" f32 [batch,3,224,224], output "output" f32 [batch,1000]. Weights are random; the folded batch norms have the
-// statistics of a training-mode pass over the images, and the classifier's bias is minus the mean logit, so that
-// answers depend on the input. The same seed gives the same bytes on the same machine type. Errors: usage (unknown
-// name, with the list); internal where fewer than half as many different answers as images come out.
+// An encoder has the layers behind the embeddings, input "input" f32 [batch,128,width], output "output" of the same
+// shape, and random weights. A classifier is the network as torch.onnx.export writes it at opset 17 (batch norms
+// already folded into the convolutions), input "input" f32 [batch,3,224,224], output "output" f32 [batch,1000]. Weights
+// are random; the folded batch norms have the statistics of a training-mode pass over the images, and the classifier's
+// bias is minus the mean logit, so that answers depend on the input. The same seed gives the same bytes on the same
+// machine type. Errors: usage (unknown name, with the list); internal where fewer than half as many different answers
+// as images come out.
 Result<std::string> make_zoo_model(std::string_view name, const ZooOptions& options);
 
 }  // namespace octavo

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "zoo/architectures.h"
+#include "zoo/encoders.h"
 #include "zoo/zoo.h"
 
 namespace octavo {
@@ -47,9 +48,10 @@ Counts counts_of(const onnx::ModelProto& model) {
 }
 
 TEST(TorchOperators, TableHasExactlyTheArchitectures) {
-  std::vector<std::string> names;
+  std::vector<std::string> names, architectures;
   for (const auto& [name, counts] : torch_counts()) names.push_back(name);
-  EXPECT_EQ(names, zoo_names());
+  for (const zoo::Architecture& each : zoo::architectures()) architectures.emplace_back(each.name);
+  EXPECT_EQ(names, architectures);
 }
 
 class TorchOperatorsOf : public testing::TestWithParam<zoo::Architecture> {};
@@ -62,6 +64,22 @@ TEST_P(TorchOperatorsOf, AreTheSame) {
 INSTANTIATE_TEST_SUITE_P(Zoo, TorchOperatorsOf,
                          testing::ValuesIn(zoo::architectures().begin(), zoo::architectures().end()),
                          [](const auto& each) { return std::string(each.param.name); });
+
+// As many weights as the published models have behind their embeddings.
+TEST(Encoders, HaveTheirLayers) {
+  EXPECT_EQ(zoo::encoders()[1].name, "minilm_l6");
+  const onnx::ModelProto model = zoo::make_encoder(zoo::encoders()[1], 1);
+  std::int64_t weights = 0;
+  for (const onnx::TensorProto& tensor : model.graph().initializer()) {
+    if (tensor.data_type() != onnx::TensorProto::FLOAT) continue;
+    std::int64_t size = 1;
+    for (const std::int64_t dim : tensor.dims()) size *= dim;
+    weights += size;
+  }
+  EXPECT_EQ(weights, 6 * 1'774'464);
+  EXPECT_EQ(counts_of(model)["MatMul"], 6 * 8);
+  EXPECT_EQ(counts_of(model)["LayerNormalization"], 6 * 2);
+}
 
 }  // namespace
 }  // namespace octavo
