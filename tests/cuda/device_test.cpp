@@ -272,18 +272,30 @@ TEST(CudaDevice, TheProgramCompilesAnywhereAndSaysWhereItCannotRun) {
   }
 }
 
-// A network whose kernels the pretended device computes bit by bit.
+// The pretended device computes what is compiled, with these options, bit by bit as this machine does.
+void expect_bits_of_this_machine(const ScratchFolder& folder, const std::string& model) {
+  const Outcome compared =
+      testing::run_command(folder, "export LD_LIBRARY_PATH=" OCTAVO_FAKE_CUDA "; octavo compile " + model +
+                                       " --target cuda -o device.octv && octavo compile " + model +
+                                       " -o host.octv && octavo compare device.octv host.octv");
+  EXPECT_EQ(compared.exit_code, 0) << compared.text;
+  expect_said(compared.text, "identical");
+}
+
 TEST(CudaDevice, AWholeNetworkHasTheBitsOfThisMachine) {
   if (!testing::has_program()) GTEST_SKIP() << "needs the program";
   const ScratchFolder folder;
   ASSERT_EQ(testing::run_program(folder, "zoo mobilenet_v2 -o net.onnx").exit_code, 0);
   ASSERT_EQ(testing::run_program(folder, "quantize net.onnx --calibrate random --samples 1 -o q.onnx").exit_code, 0);
-  const Outcome compared = testing::run_command(
-      folder, "export LD_LIBRARY_PATH=" OCTAVO_FAKE_CUDA
-              "; octavo compile q.onnx --target cuda -o device.octv && octavo compile q.onnx -o host.octv && "
-              "octavo compare device.octv host.octv");
-  EXPECT_EQ(compared.exit_code, 0) << compared.text;
-  expect_said(compared.text, "identical");
+  expect_bits_of_this_machine(folder, "q.onnx");
+}
+
+// An encoder whose products find their scales in the run.
+TEST(CudaDevice, ScalesOfTheRunHaveTheBitsOfThisMachine) {
+  if (!testing::has_program()) GTEST_SKIP() << "needs the program";
+  const ScratchFolder folder;
+  ASSERT_EQ(testing::run_program(folder, "zoo minilm_l6 -o net.onnx").exit_code, 0);
+  expect_bits_of_this_machine(folder, "net.onnx --activations per-token");
 }
 
 }  // namespace
