@@ -40,11 +40,11 @@ demo: deps build/build.ninja    ## build the program and show it at work (under 
 test: build      ## build and run every test
 	scripts/run-tests.sh build -LE long
 
-test-arm64:      ## the tests of kernels for aarch64, under qemu-user as several processors (hours; what has passed is not run again)
+test-arm64:      ## kernels and conformance for aarch64, under qemu-user as several processors (hours; what has passed is not run again)
 	scripts/install-arm64.sh
 	cmake --preset arm64 >/dev/null
-	cmake --build build/arm64 --target kernels_tests
-	scripts/test-arm64.sh kernels_tests
+	cmake --build build/arm64 --target kernels_tests conformance_runner
+	scripts/test-arm64.sh conformance_runner kernels_tests
 
 test-arm64-smoke: build ## the library for phones, its size, and small models under qemu-user: minutes (docs/arm.md)
 	scripts/test-arm64-smoke.sh

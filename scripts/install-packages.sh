@@ -1,9 +1,10 @@
 #!/bin/sh
 # Installs what is missing of the packages listed in the given files (default: packages.txt beside this script), as root or with sudo.
+# "PACKAGE [ARCHITECTURE]" is for machines of that architecture alone.
 set -eu
 cd "$(dirname "$0")"
 missing=""
-for package in $(grep -hv '^#' "${@:-packages.txt}"); do
+for package in $(grep -hv '^#' "${@:-packages.txt}" | awk -v here="[$(dpkg --print-architecture)]" 'NF == 1 || $2 == here { print $1 }'); do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
 done
 [ -n "$missing" ] || exit 0

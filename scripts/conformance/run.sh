@@ -3,6 +3,7 @@
 #   scripts/conformance/run.sh [RUNNER [FOLDER]] [-- options of conformance_runner]
 # RUNNER: build/bin/conformance_runner. FOLDER: the package's backend/test/data/node; where it is not given, the package (data only) is
 # installed below build/. Exit 77, with the reason, where there is neither network nor package.
+# EMULATOR: what runs RUNNER, for a program of another processor ("qemu-aarch64 -L build/arm64-root").
 set -u
 skip() {
   printf 'conformance: Skipped\n%s\n' "$1"  # as scripts/run-tests.sh reads it
@@ -28,5 +29,6 @@ if [ -z "$folder" ]; then
   fi
 fi
 [ -d "$folder" ] || skip "no node tests in $folder"
-exec "$runner" "$folder" --passing "$here/tests/conformance/passing.txt" \
+# shellcheck disable=SC2086
+exec ${EMULATOR:-} "$runner" "$folder" --passing "$here/tests/conformance/passing.txt" \
   --out-of-scope "$here/tests/conformance/out_of_scope.txt" "$@"
