@@ -8,6 +8,7 @@
 #include "kernels/epilogue/generic.h"
 #include "kernels/pool/taps.h"
 #include "kernels/simd/scalar.h"
+#include "kernels/simd/unrolled.h"
 
 namespace octavo {
 namespace {
@@ -53,29 +54,71 @@ bool cover(std::int64_t bytes, const Body& body) {
   }
 }
 
+// The number of taps, where the compiler knows it.
+template <int kCount>
+struct KnownCount {};
+
+template <class F>
+void for_later_taps(std::int64_t count, const F& f) {
+  for (std::int64_t tap = 1; tap < count; ++tap) f(tap);
+}
+template <int kCount, class F>
+inline __attribute__((always_inline)) void for_later_taps(KnownCount<kCount>, const F& f) {
+  unrolled<kCount - 1>([&](auto tap) __attribute__((always_inline)) { f(tap + 1); });
+}
+
+// The same number, of which the compiler knows nothing: GCC would move a pointer for each tap from place to place.
+inline std::int64_t hidden(std::int64_t offset) {
+  __asm__("" : "+r"(offset));
+  return offset;
+}
+
+// What taps have at an offset: the largest, T by T, of kParts registers.
+template <class T, class V, int kParts, class Count>
+inline __attribute__((always_inline)) void store_largest(const std::byte* const* taps, Count count, std::int64_t at,
+                                                         std::byte* y) {
+  constexpr int kBytes = sizeof(V);
+  std::int64_t offset[kParts];
+  V best[kParts];
+  for (int part = 0; part < kParts; ++part) {
+    offset[part] = hidden(at + part * kBytes);
+    best[part] = load_vector<V>(taps[0] + offset[part]);
+  }
+  for_later_taps(
+      count, [&](std::int64_t tap) __attribute__((always_inline)) {
+        const std::byte* const from = taps[tap];
+        for (int part = 0; part < kParts; ++part)
+          best[part] = larger_of<T>(load_vector<V>(from + offset[part]), best[part]);
+      });
+  for (int part = 0; part < kParts; ++part) __builtin_memcpy(y + part * kBytes, &best[part], kBytes);
+}
+
 // Register by register: GCC takes comparisons of wider vectors apart, byte by byte. Where S is of two, four at a time.
+template <class S, class T, class Count>
+void max_of_count(const PoolTaps& p, const std::byte* const* taps, Count count, std::byte* y) {
+  constexpr int kRegister = register_bytes<S>(), kMost = kVectorBytes<S> == kRegister ? kRegister : 4 * kRegister;
+  const std::int64_t n = p.channels, bytes = n * static_cast<std::int64_t>(sizeof(T)), step = p.step;
+  for (std::int64_t from = 0, end = p.positions * step; from < end; from += step, y += bytes) {
+    const bool is_covered = cover<kMost>(bytes, [=]<int kBytes>(std::int64_t at) {
+      constexpr int kPart = kBytes < kRegister ? kBytes : kRegister;
+      store_largest<T, typename VectorOf<kPart, T>::type, kBytes / kPart>(taps, count, from + at, y + at);
+    });
+    if (is_covered) continue;
+    for (std::int64_t at = 0; at < bytes; at += sizeof(T)) store_largest<T, T, 1>(taps, count, from + at, y + at);
+  }
+}
+
+// Windows of 2 x 2 and 3 x 3 have their pointers in registers.
 template <class S, class T>
 void max_of_taps(const PoolTaps& p, std::byte* y) {
-  constexpr int kRegister = register_bytes<S>(), kMost = kVectorBytes<S> == kRegister ? kRegister : 4 * kRegister;
-  const std::byte* const* taps = p.taps;
-  const std::int64_t n = p.channels, count = p.count;
-  const bool is_covered = cover<kMost>(n * static_cast<std::int64_t>(sizeof(T)), [=]<int kBytes>(std::int64_t at) {
-    constexpr int kPart = kBytes < kRegister ? kBytes : kRegister, kParts = kBytes / kPart;
-    using V = typename VectorOf<kPart, T>::type;
-    V best[kParts];
-    for (int part = 0; part < kParts; ++part) best[part] = load_vector<V>(taps[0] + at + part * kPart);
-    for (std::int64_t tap = 1; tap < count; ++tap) {
-      for (int part = 0; part < kParts; ++part)
-        best[part] = larger_of<T>(load_vector<V>(taps[tap] + at + part * kPart), best[part]);
-    }
-    for (int part = 0; part < kParts; ++part) __builtin_memcpy(y + at + part * kPart, &best[part], kPart);
-  });
-  if (is_covered) return;
-  for (std::int64_t c = 0; c < n; ++c) {
-    T best = reinterpret_cast<const T*>(taps[0])[c];
-    for (std::int64_t tap = 1; tap < count; ++tap) best = larger_of<T>(reinterpret_cast<const T*>(taps[tap])[c], best);
-    reinterpret_cast<T*>(y)[c] = best;
-  }
+  const auto of_known = [&]<int kCount>(KnownCount<kCount> count) {
+    const std::byte* taps[kCount];
+    for (int i = 0; i < kCount; ++i) taps[i] = p.taps[i];
+    max_of_count<S, T>(p, taps, count, y);
+  };
+  if (p.count == 9) of_known(KnownCount<9>());
+  else if (p.count == 4) of_known(KnownCount<4>());
+  else max_of_count<S, T>(p, p.taps, p.count, y);
 }
 
 // In f64, times the reciprocal of the divisor; a vector of channels stays in registers over all taps.

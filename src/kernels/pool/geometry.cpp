@@ -74,6 +74,12 @@ std::int64_t PoolGeometry::next_taps(const PoolRow& row, std::int64_t ow, const 
   return count;
 }
 
+std::int64_t PoolGeometry::inside_from(std::int64_t ow) const {
+  if (!is_inside(ow)) return 1;
+  const std::int64_t last_start = in[2] - 1 - (kernel[2] - 1) * dilation[2];
+  return std::min(out[2], (last_start + pad_begin[2]) / stride[2] + 1) - ow;
+}
+
 std::int64_t PoolGeometry::inside_padded(const PoolRow& row, std::int64_t ow) const {
   const std::int64_t starts[] = {row.depth.start, row.height.start, ow * stride[2] - pad_begin[2]};
   std::int64_t count = 1;

@@ -45,6 +45,8 @@ struct PoolGeometry {
   // lie inside the image are all moved on.
   std::int64_t next_taps(const PoolRow& row, std::int64_t ow, const std::byte* x, std::size_t element_bytes,
                          const std::byte** taps, std::int64_t count) const;
+  // How many positions of a row, from this one on, have windows that lie inside the image; 1 where its own does not.
+  std::int64_t inside_from(std::int64_t ow) const;
   // How many taps of the position lie inside the padded image.
   std::int64_t inside_padded(const PoolRow& row, std::int64_t ow) const;
 

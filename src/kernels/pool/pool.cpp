@@ -36,11 +36,13 @@ std::int64_t divisor_of(const Params& params, const PoolRow& row, std::int64_t o
   return params.geometry.kernel_elements();
 }
 
-// Channels [first, first + channels) of one output position, and how many taps it has.
+// Channels [first, first + channels) of one output position, and how many taps it has; of max_pool, of `positions` that
+// lie inside the image like it.
 struct Position {
   PoolRow place;
   std::int64_t row, ow, first, channels, count;
   const QuantizedPool& quantized;
+  std::int64_t positions = 1;
 };
 
 const std::byte** taps_of(const StepBuffers& buffers) { return reinterpret_cast<const std::byte**>(buffers.scratch); }
@@ -54,7 +56,8 @@ QuantizedPool quantized_at(const Params& params, const StepBuffers& buffers, std
 
 void run_position(const Params& params, const Position& at, const StepBuffers& buffers) {
   const PoolGeometry& g = params.geometry;
-  const PoolTaps pool{taps_of(buffers), at.count, at.channels};
+  const std::int64_t step = g.stride[2] * g.channels * static_cast<std::int64_t>(params.x_bytes);
+  const PoolTaps pool{taps_of(buffers), at.count, at.channels, at.positions, step};
   std::byte* y = buffers.outputs[0] +
                  static_cast<std::size_t>((at.row * g.out[2] + at.ow) * g.channels + at.first) * params.y_bytes;
   if (params.max != nullptr) return params.max(pool, y);
@@ -67,9 +70,10 @@ void run_row(const Params& params, const StepBuffers& buffers, std::int64_t row,
   const PoolGeometry& g = params.geometry;
   const PoolRow place = g.row_at(row);
   std::int64_t count = 0;
-  for (std::int64_t ow = 0; ow < g.out[2]; ++ow) {
+  for (std::int64_t ow = 0, positions = 1; ow < g.out[2]; ow += positions) {
+    if (params.max != nullptr) positions = g.inside_from(ow);
     count = g.next_taps(place, ow, buffers.inputs[0], params.x_bytes, taps_of(buffers), count);
-    run_position(params, {place, row, ow, 0, g.channels, count, quantized}, buffers);
+    run_position(params, {place, row, ow, 0, g.channels, count, quantized, positions}, buffers);
   }
 }
 

@@ -1,4 +1,4 @@
-// The contract of pool/: one output position, all channels, from the inputs under its window. Part of kernels/.
+// The contract of pool/: output positions, all channels, from the inputs under their windows. Part of kernels/.
 #ifndef OCTAVO_KERNELS_POOL_TAPS_H_
 #define OCTAVO_KERNELS_POOL_TAPS_H_
 
@@ -9,11 +9,13 @@
 
 namespace octavo {
 
-// Where the taps inside the image are, in row-major order of the window; at least one.
+// Where the taps inside the image are, in row-major order of the window; at least one. Of several positions, which have
+// as many taps, those of the first: the next one's lie `step` bytes further, and its results behind the first one's.
 struct PoolTaps {
   const std::byte* const* taps = nullptr;
   std::int64_t count = 0;
   std::int64_t channels = 0;
+  std::int64_t positions = 1, step = 1;  // of the functions for the largest; others compute one
 };
 
 // quantized_pool: the epilogue of the exact sum, of its integer_average or of the f32 mean.
