@@ -29,8 +29,9 @@ set(OCTAVO_ISA_amx ${OCTAVO_ISA_avx512vnni} -mamx-tile -mamx-int8)
 # until sums have to be stored.
 set(OCTAVO_ISA_neon -O3 $<$<CXX_COMPILER_ID:GNU>:-fno-schedule-insns>)
 # Of GCC's two ways to colour registers the older one leaves 24 sums of a tile where they are, before and behind a loop if its test is there once.
-set(OCTAVO_ISA_dotprod ${OCTAVO_ISA_neon} -march=armv8.2-a+dotprod $<$<CXX_COMPILER_ID:GNU>:-mtune=cortex-a76> $<$<CXX_COMPILER_ID:GNU>:-fira-algorithm=priority> $<$<CXX_COMPILER_ID:GNU>:-fno-tree-ch>)
-set(OCTAVO_ISA_i8mm ${OCTAVO_ISA_neon} -march=armv8.2-a+dotprod+i8mm)
+set(OCTAVO_ARM64_TILES ${OCTAVO_ISA_neon} $<$<CXX_COMPILER_ID:GNU>:-mtune=cortex-a76> $<$<CXX_COMPILER_ID:GNU>:-fira-algorithm=priority> $<$<CXX_COMPILER_ID:GNU>:-fno-tree-ch>)
+set(OCTAVO_ISA_dotprod ${OCTAVO_ARM64_TILES} -march=armv8.2-a+dotprod)
+set(OCTAVO_ISA_i8mm ${OCTAVO_ARM64_TILES} -march=armv8.2-a+dotprod+i8mm)
 
 # Which processor programs are for; files of others are named <processor>_<isa>.cpp or lie in a folder <processor>/.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")

@@ -58,7 +58,8 @@ struct Case {
   std::int32_t shift = 0;  // of the addition after rounding
   bool has_table = false;
   DType table_type = DType::u8;
-  float multiplier = 0.0f;  // 0: of a size that spreads the outputs
+  bool table_flips = false;  // the highest bit, and does nothing else
+  float multiplier = 0.0f;   // 0: of a size that spreads the outputs
   std::int8_t least_weight = -128, greatest_weight = 127;
 };
 
@@ -181,6 +182,8 @@ inline Problem make_problem(const Case& c, unsigned seed) {
   for (auto& v : p.multiplier.span<float>()) v = spread * (0.5f + static_cast<float>(random() % 1000) / 1000.0f);
   p.table = Tensor(c.table_type, {256});
   for (auto& v : p.table.span<std::uint8_t>()) v = static_cast<std::uint8_t>(random());
+  for (unsigned i = 0; c.table_flips && i < 256; ++i)
+    p.table.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(i ^ 0x80);
   p.residual.resize(static_cast<std::size_t>(p.y_shape.elements()) * size_of(c.residual_type));
   for (auto& v : p.residual) v = std::byte{extreme_or_random<std::uint8_t>(random, 0, 255)};
   answer(p, c);

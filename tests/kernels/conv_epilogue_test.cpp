@@ -148,6 +148,17 @@ TEST(ConvEpilogue, Tables) {
            .has_table = true,
            .table_type = DType::s8},
           30);
+    for (std::int32_t zero_point : {0, 100}) {
+      check({.height = 5,
+             .width = 9,
+             .channels = 24,
+             .out_channels = oc,
+             .zero_point = zero_point,
+             .has_table = true,
+             .table_type = DType::s8,
+             .table_flips = true},
+            30);
+    }
     check({.height = 5,
            .width = 9,
            .channels = 24,

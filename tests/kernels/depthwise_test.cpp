@@ -23,6 +23,7 @@ struct Options {
   bool has_table = false;
   bool has_offset = false;
   bool has_rest = false;
+  bool is_bare = false;  // no zero point, all of u8
 };
 
 Tensor multipliers(std::mt19937& random, std::int64_t n, std::int64_t taps) {
@@ -40,8 +41,10 @@ Epilogue epilogue_of(const Options& o) {
   else e.stages.emplace_back(Scale{});
   if (o.to == DType::f32) return e;
   const bool is_signed = o.to == DType::s8;
-  e.stages.emplace_back(
-      Round{.after = is_signed ? -12 : 100, .lowest = is_signed ? -120 : 5, .highest = is_signed ? 127 : 250});
+  if (o.is_bare) e.stages.emplace_back(Round{.after = 0, .lowest = 0, .highest = 255});
+  else
+    e.stages.emplace_back(
+        Round{.after = is_signed ? -12 : 100, .lowest = is_signed ? -120 : 5, .highest = is_signed ? 127 : 250});
   if (o.residual == Addition::real_first || o.residual == Addition::real_second) {
     const AddForm form = AddForm::of(0.03f, 20, 0.05f, 30, 0.06f, 40);
     const Side side = o.residual == Addition::real_first ? Side::first : Side::second;
@@ -110,6 +113,8 @@ TEST(DepthwiseKernels, EqualTheReferenceForEveryGeometry) {
     ran.merge(
         check_kernels(case_of(random, g, {.x = DType::s8, .residual = Addition::before_rounding, .has_table = true})));
     ran.merge(check_kernels(case_of(random, g, {.has_offset = true})));
+    ran.merge(check_kernels(case_of(random, g, {.is_bare = true})));
+    ran.merge(check_kernels(case_of(random, g, {.x = DType::s8, .is_bare = true})));
     ran.merge(check_kernels(case_of(random, g, {.x = DType::s8, .to = DType::s8, .has_rest = true})));
   }
   EXPECT_TRUE(kernels_missing(ran, "depthwise_").empty());
@@ -170,8 +175,9 @@ TEST(DepthwiseKernels, TakeWeightsThatAreSumsOfTwoBytes) {
 TEST(DepthwiseKernels, KeepExtremes) {
   std::mt19937 random(3);
   for (DType x : {DType::u8, DType::s8}) {
-    for (float multiplier : {0.0f, 1e-30f, 1.0f, 1e30f, -1e30f}) {
-      KernelCase test = case_of(random, {1, 5, 64, 3, 1, 1, 1}, {.x = x});
+    // 0.09 and 0.11: 16 bits just hold the results, or do not.
+    for (float multiplier : {0.0f, 1e-30f, 0.09f, 0.11f, 1.0f, 1e30f, -1e30f, -0.09f}) {
+      KernelCase test = case_of(random, {1, 5, 64, 3, 1, 1, 1}, {.x = x, .is_bare = multiplier != 1.0f});
       for (auto& value : test.inputs[0]->span<std::uint8_t>())
         value = random() % 2 == 0 ? 0x80 : (random() % 2 == 0 ? 0xff : 0x7f);
       for (auto& value : test.inputs[1]->span<std::int8_t>()) value = random() % 2 == 0 ? -128 : 127;

@@ -21,9 +21,10 @@ struct PixelsOfRun {
   }
 };
 
-// excess[p]: 128 times the sum of what meets a weight of pixel p, as weights are 128 more than they should be.
+// excess[p], in all lanes: 128 times the sum of what meets a weight of pixel p, as weights are 128 more than they
+// should be.
 template <int kPixels>
-__attribute__((noinline)) void sum_x(const TileArgs& args, std::int32_t* excess) {
+__attribute__((noinline)) void sum_x(const TileArgs& args, int32x4_t* excess) {
   const TileRuns runs(args);
   const uint8x16_t ones = vdupq_n_u8(1);
   uint32x4_t sum[kPixels] = {};
@@ -40,8 +41,14 @@ __attribute__((noinline)) void sum_x(const TileArgs& args, std::int32_t* excess)
         unrolled<kPixels>([&](auto p)
                               __attribute__((always_inline)) { sum[p] = vdotq_u32(sum[p], pixels.eight(p, k), ones); });
       });
+  constexpr int kPairs = (kPixels + 1) / 2;
+  uint32x4_t two[kPairs];
+  unrolled<kPairs>([&](auto i) __attribute__((always_inline)) {
+    two[i] = vpaddq_u32(sum[2 * i], sum[std::min(2 * i + 1, kPixels - 1)]);
+  });
   unrolled<kPixels>([&](auto p) __attribute__((always_inline)) {
-    excess[p] = static_cast<std::int32_t>(128 * vaddvq_u32(sum[p]));
+    const uint32x4_t four = vpaddq_u32(two[p / 4 * 2], two[std::min(p / 4 * 2 + 1, kPairs - 1)]);
+    excess[p] = vreinterpretq_s32_u32(vdupq_laneq_u32(vshlq_n_u32(four, 7), p % 4));
   });
 }
 
@@ -55,16 +62,18 @@ struct DotTile {
   static void run(const TileArgs* args) {
     DotTile tile;
     const TileRuns runs(*args);
-    std::int32_t excess[kPixels];
+    int32x4_t excess[kPixels];
     sum_x<kPixels>(*args, excess);
-    for (std::int64_t block = 0; block < args->repeats; ++block) {
+    const auto* const weights = reinterpret_cast<const std::uint8_t*>(args->weights);
+    const std::int64_t block_bytes = args->config->block_bytes;
+    for (std::int64_t block = 0, blocks = args->repeats; block < blocks; ++block) {
       const std::int32_t* const start = start_of<kVectors>(*args, block);
       unrolled<kVectors>([&](auto v) __attribute__((always_inline)) {
         const int32x4_t first = vld1q_s32(start + 4 * v);
         unrolled<kPixels>([&](auto p) __attribute__((always_inline)) { tile.acc[p][v] = first; });
       });
       if (!kCorrectsAtEnd) tile.subtract(excess);
-      multiply_runs(*args, runs, block, tile);
+      multiply_runs(runs, weights + block * block_bytes, tile);
       if (kCorrectsAtEnd) tile.subtract(excess);
       finish_sums(*args, block, kPixels, tile.acc);
     }
@@ -73,11 +82,7 @@ struct DotTile {
   inline __attribute__((always_inline)) void add_run(const std::uint8_t* x, const TileRuns& runs) {
     const PixelsOfRun<kPixels> pixels(x, runs);
     std::int64_t k = 0;
-    for (const std::int64_t whole = runs.run_bytes & ~std::int64_t{15}; k < whole; k += 16) {
-      uint8x16_t bytes[kPixels];
-      unrolled<kPixels>([&](auto p) __attribute__((always_inline)) { bytes[p] = pixels.sixteen(p, k); });
-      unrolled<4>([&](auto dword) __attribute__((always_inline)) { add_dword<dword>(bytes); });
-    }
+    for (const std::int64_t whole = runs.run_bytes & ~std::int64_t{15}; k < whole; k += 16) add_sixteen(pixels, k);
     if (k == runs.run_bytes) return;
     uint8x16_t bytes[kPixels];
     unrolled<kPixels>([&](auto p) __attribute__((always_inline)) { bytes[p] = pixels.eight(p, k); });
@@ -85,14 +90,17 @@ struct DotTile {
   }
 
  private:
-  // At the beginning it costs nothing beside what copies the bias, but GCC 12 then moves the sums of one pixel and of
-  // five about.
-  static constexpr bool kCorrectsAtEnd = kPixels == 1 || kPixels == 5;
-  inline __attribute__((always_inline)) void subtract(const std::int32_t (&excess)[kPixels]) {
+  // At the beginning it costs nothing beside what copies the bias, but GCC 12 then moves the sums of one pixel about.
+  static constexpr bool kCorrectsAtEnd = kPixels == 1;
+  inline __attribute__((always_inline)) void subtract(const int32x4_t (&excess)[kPixels]) {
     unrolled<kPixels>([&](auto p) __attribute__((always_inline)) {
-      const int32x4_t all = vld1q_dup_s32(excess + p);
-      unrolled<kVectors>([&](auto v) __attribute__((always_inline)) { acc[p][v] = vsubq_s32(acc[p][v], all); });
+      unrolled<kVectors>([&](auto v) __attribute__((always_inline)) { acc[p][v] = vsubq_s32(acc[p][v], excess[p]); });
     });
+  }
+  inline __attribute__((always_inline)) void add_sixteen(const PixelsOfRun<kPixels>& pixels, std::int64_t k) {
+    uint8x16_t bytes[kPixels];
+    unrolled<kPixels>([&](auto p) __attribute__((always_inline)) { bytes[p] = pixels.sixteen(p, k); });
+    unrolled<4>([&](auto dword) __attribute__((always_inline)) { add_dword<dword>(bytes); });
   }
   // Two or four vectors of w at a time: one instruction loads them.
   template <int kDword>

@@ -20,11 +20,13 @@ struct MmlaTile {
     const int pixels = args->config->pixels;
     tile.last = pixels - 1;
     const TileRuns runs(*args);
-    for (std::int64_t block = 0; block < args->repeats; ++block) {
+    const auto* const weights = reinterpret_cast<const std::uint8_t*>(args->weights);
+    const std::int64_t block_bytes = args->config->block_bytes;
+    for (std::int64_t block = 0, blocks = args->repeats; block < blocks; ++block) {
       unrolled<kPixelPairs>([&](auto i) __attribute__((always_inline)) {
         unrolled<kPairs>([&](auto j) __attribute__((always_inline)) { tile.acc[i][j] = vdupq_n_s32(0); });
       });
-      multiply_runs(*args, runs, block, tile);
+      multiply_runs(runs, weights + block * block_bytes, tile);
       int32x4_t sums[2 * kPixelPairs][kVectors];
       const std::int32_t* const start = start_of<kVectors>(*args, block);
       unrolled<kVectors>([&](auto v) __attribute__((always_inline)) {

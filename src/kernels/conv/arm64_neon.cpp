@@ -22,11 +22,13 @@ struct BytesTile {
   static void run(const TileArgs* args) {
     BytesTile tile;
     const TileRuns runs(*args);
-    for (std::int64_t block = 0; block < args->repeats; ++block) {
+    const auto* const weights = reinterpret_cast<const std::uint8_t*>(args->weights);
+    const std::int64_t block_bytes = args->config->block_bytes;
+    for (std::int64_t block = 0, blocks = args->repeats; block < blocks; ++block) {
       unrolled<kPixels>([&](auto p) __attribute__((always_inline)) {
         unrolled<kChannels>([&](auto c) __attribute__((always_inline)) { tile.acc[p][c] = vdupq_n_s32(0); });
       });
-      multiply_runs(*args, runs, block, tile);
+      multiply_runs(runs, weights + block * block_bytes, tile);
       int32x4_t sums[kPixels][kVectors];
       const std::int32_t* const start = start_of<kVectors>(*args, block);
       unrolled<kVectors>([&](auto v) __attribute__((always_inline)) {

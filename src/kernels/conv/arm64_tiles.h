@@ -20,6 +20,8 @@ extern const CompiledTiles kTilesI8mm;
 
 inline constexpr int kTileLanes = 4, kMostTileVectors = 4, kMostTileChannels = kTileLanes * kMostTileVectors;
 
+// Whether one of the plain forms makes the results.
+bool is_plain(const TileConfig& config);
 // TileConfig::finish.
 TileFinish* finish_of(const TileConfig& config);
 // Of 16 channels of block number `block`, which are results but for their table.
@@ -59,11 +61,11 @@ inline __attribute__((always_inline)) void for_runs(const TileRuns& runs, const 
     } while (++tap < runs.taps);
   } while (++row < runs.row_count);
 }
-// sums.add_run(x, runs) of all, with the weights of block number `block`.
+// sums.add_run(x, runs) of all, with a block's weights.
 template <class Sums>
-inline __attribute__((always_inline)) void multiply_runs(const TileArgs& args, const TileRuns& runs, std::int64_t block,
+inline __attribute__((always_inline)) void multiply_runs(const TileRuns& runs, const std::uint8_t* weights,
                                                          Sums& sums) {
-  sums.w = reinterpret_cast<const std::uint8_t*>(args.weights) + block * args.config->block_bytes;
+  sums.w = weights;
   for_runs(
       runs, [&](const std::uint8_t* x) __attribute__((always_inline)) { sums.add_run(x, runs); });
 }

@@ -2,6 +2,7 @@
 #include "kernels/conv/epilogue.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -49,6 +50,43 @@ TableStep table_step(const TileTarget& target, const std::uint8_t* table) {
   if (target.is_compiled() && flips_sign(table)) return TableStep::flips;
   if (target.step != MacStep::vnni512) return TableStep::scalar;
   return host_machine().isa.has(Isa::avx512vbmi) ? TableStep::bytes : TableStep::words;
+}
+
+// What the products of a block's lanes can add up to at most, and at least.
+struct SumRange {
+  std::array<std::int64_t, 16> lowest{}, highest{};
+};
+SumRange sums_of(const std::uint8_t* weights, std::int64_t bytes, int lanes, const TileTarget& target) {
+  const int together = target.step == MacStep::neon_mmla ? 8 : 4;
+  SumRange range;
+  for (std::int64_t i = 0; i < bytes; ++i) {
+    const int w = target.raises_weights() ? weights[i] - 128 : static_cast<std::int8_t>(weights[i]);
+    const auto lane = static_cast<std::size_t>(i / together % lanes);
+    (w < 0 ? range.lowest : range.highest)[lane] += 255 * w;
+  }
+  return range;
+}
+
+// Whether 16 bits hold every sum, scaled and rounded, and that with a zero point added. Of many products nobody asks:
+// two instructions for 16 results are nothing to them.
+bool fits_words(const PackedConv& packed, const ChannelBlocks& blocks, const TileTarget& target,
+                std::int64_t elements) {
+  constexpr double kMost = 32000.0;
+  constexpr std::int64_t kMostElements = 256;
+  if (elements > kMostElements || blocks.max_vectors * target.lanes > 16) return false;
+  for (const ChannelBlock& block : blocks.blocks) {
+    const int lanes = block.vectors * target.lanes;
+    const auto* weights = reinterpret_cast<const std::uint8_t*>(packed.weights + block.weights);
+    const SumRange range = sums_of(weights, elements * lanes, lanes, target);
+    for (int i = 0; i < block.channels; ++i) {
+      const auto lane = static_cast<std::size_t>(block.lane + i), own = static_cast<std::size_t>(i);
+      const double bias = packed.bias[lane], lowest = bias + static_cast<double>(range.lowest[own]),
+                   highest = bias + static_cast<double>(range.highest[own]);
+      const double most = std::max(std::fabs(lowest), std::fabs(highest));
+      if (!(most * std::fabs(static_cast<double>(packed.multipliers[lane])) <= kMost)) return false;
+    }
+  }
+  return true;
 }
 
 // At least one element of the packed weights stands for each of w's, so that the blocks that w's shape claims take
@@ -107,6 +145,16 @@ Result<PackedConv> checked_packed(const StepSpec& spec, const EpilogueParts& par
   if (sizes.has_offset) packed.w_offset = spec.packed[offset].as<std::int32_t>();
   if (has_table) packed.table = spec.packed[table].as<std::uint8_t>();
   return packed;
+}
+
+PlainForm plain_form(const CheckedConv& call, const TileTarget& target) {
+  const EpilogueParts& parts = call.parts;
+  const PackedConv& packed = call.packed;
+  if (parts.round == nullptr || parts.round->lowest != 0 || parts.round->highest != 255) return PlainForm::saturated;
+  const bool flips = packed.table != nullptr && flips_sign(packed.table);
+  if ((packed.table != nullptr && !flips) || !fits_words(packed, call.blocks, target, call.geometry.k_dwords() * 4))
+    return PlainForm::saturated;
+  return zero_point_after(parts) == 0 && !flips ? PlainForm::bare : PlainForm::words;
 }
 
 std::unique_ptr<TileConstants> epilogue_constants(const EpilogueParts& parts, int lanes, const std::uint8_t* table) {

@@ -60,6 +60,8 @@ Result<std::unique_ptr<Step>> prepare_scaled_amx(const StepSpec& spec, CheckedCo
 // Target, output, residual, clamps and table; the loop over K is left to the caller.
 TileConfig epilogue_config(const StepSpec& spec, const EpilogueParts& parts, const TileTarget& target,
                            const PackedConv& packed);
+// The best that all tiles of a convolution may have, which those of aarch64 know.
+PlainForm plain_form(const CheckedConv& call, const TileTarget& target);
 std::unique_ptr<TileConstants> epilogue_constants(const EpilogueParts& parts, int lanes, const std::uint8_t* table);
 
 }  // namespace octavo

@@ -129,8 +129,9 @@ ChannelBlocks channel_blocks(const ConvGeometry& geometry, const TileTarget& tar
                        end = std::min(first + geometry.group_out, geometry.out_channels);
     const std::int64_t vectors = ceil_div(end - first, target.lanes), blocks = ceil_div(vectors, most);
     for (std::int64_t b = 0, channel = first; b < blocks; ++b) {
-      // Vectors spread evenly: 5 are 3 + 2, not 4 + 1.
-      const std::int64_t count = vectors * (b + 1) / blocks - vectors * b / blocks;
+      // Vectors spread evenly: 5 are 3 + 2, not 4 + 1, but where whole blocks are finished in registers.
+      const std::int64_t even = vectors * (b + 1) / blocks - vectors * b / blocks;
+      const std::int64_t count = target.is_compiled() ? std::min(most, vectors - b * most) : even;
       const std::int64_t channels = std::min(count * target.lanes, end - channel);
       result.blocks.push_back({.first = channel,
                                .channels = static_cast<int>(channels),

@@ -28,7 +28,9 @@ class ConvStep final : public Step {
         schedule_(schedule),
         scaling_(scaling) {}
   Status emit(const TileConfig& base);
-  void run_tile(const StepBuffers& buffers, const TileWalk::Tile& tile, std::int64_t last_chunk) const noexcept;
+  // `args` keeps what all tiles of a run share.
+  void run_tile(const StepBuffers& buffers, const TileWalk::Tile& tile, std::int64_t last_chunk,
+                TileArgs& args) const noexcept;
   const std::byte* prefetch_from(const TileWalk::Tile& tile, std::int64_t last_chunk) const noexcept;
   // Of the scales and zero points of x that are known only in the run: where those of a tile begin.
   std::int64_t scale_of(const TileWalk::Tile& tile) const noexcept {
@@ -41,8 +43,9 @@ class ConvStep final : public Step {
   TileWalk walk_;
   ConvSchedule schedule_;
   RunScaling scaling_;
-  int other_ = -1, x_scale_ = -1;   // inputs of the epilogue, where it has them
-  std::int64_t row_bytes_ = 0;      // of the weights of a row of K for one vector
+  int other_ = -1, x_scale_ = -1;  // inputs of the epilogue, where it has them
+  std::int64_t row_bytes_ = 0;     // of the weights of a row of K for one vector
+  bool prefetches_ = false;
   std::int64_t fetched_bytes_ = 0;  // by a tile of one block
   std::size_t out_bytes_ = 1;       // of an element
   std::int64_t residual_bytes_ = 1;
@@ -90,6 +93,7 @@ Result<std::unique_ptr<Step>> ConvStep::make(const StepSpec& spec, const TileTar
   TileConfig base = epilogue_config(spec, call.parts, target, call.packed);
   base.run_scales = scaling.scales;
   base.sums_x = g.sums_x;
+  if (target.is_compiled()) base.plain = plain_form(call, target);
   base.pixel_bytes = static_cast<std::int32_t>(g.pixel_bytes());
   base.taps = static_cast<std::int32_t>(g.taps);
   base.tap_bytes = static_cast<std::int32_t>(g.tap_bytes);
@@ -110,6 +114,7 @@ Result<std::unique_ptr<Step>> ConvStep::make(const StepSpec& spec, const TileTar
   const EpilogueParts parts = call.parts;
   std::unique_ptr<ConvStep> step(new ConvStep(std::move(call), std::move(walk), *schedule, scaling));
   step->row_bytes_ = step->g_.row_dwords() * target.weight_bytes();
+  step->prefetches_ = split.prefetches && !target.is_compiled();
   step->fetched_bytes_ = step->g_.k_dwords() * 64;
   step->out_bytes_ = size_of(spec.outputs[0].dtype);
   step->residual_bytes_ = parts.residual_bytes(spec);
@@ -128,13 +133,14 @@ void ConvStep::run(const StepBuffers& buffers, ItemRange range) const noexcept {
   TileWalk::Tile tile = walk_.tile_of(range.begin);
   const bool has_run_zero_points = scaling_.scales == RunScales::shared;
   std::int64_t started = -1;
+  TileArgs args{.rows = scratch.rows, .constants = constants_.get()};
   for (std::int64_t item = range.begin; item < range.end; ++item, walk_.advance(tile)) {
     if (has_run_zero_points && tile.image != started) {
       started = tile.image;
       walk_.start_image(scratch, std::to_integer<std::uint8_t>(buffers.inputs[kHybridXZero][scale_of(tile)]));
     }
     walk_.find_rows(x, scratch, tile);
-    run_tile(buffers, tile, last_chunk);
+    run_tile(buffers, tile, last_chunk, args);
   }
 }
 
@@ -148,16 +154,14 @@ const std::byte* ConvStep::prefetch_from(const TileWalk::Tile& tile, std::int64_
   return packed_.weights + std::min(from, blocks_.weight_bytes - share);
 }
 
-void ConvStep::run_tile(const StepBuffers& buffers, const TileWalk::Tile& tile,
-                        std::int64_t last_chunk) const noexcept {
+void ConvStep::run_tile(const StepBuffers& buffers, const TileWalk::Tile& tile, std::int64_t last_chunk,
+                        TileArgs& args) const noexcept {
   const std::int64_t pixel = walk_.first_pixel(tile);
   const std::byte* residual = other_ >= 0 ? buffers.inputs[static_cast<std::size_t>(other_)] : nullptr;
   const std::vector<Tile>& functions = functions_[static_cast<std::size_t>(tile.narrower)];
-  TileArgs args{.rows = reinterpret_cast<const std::uint8_t* const*>(buffers.scratch),
-                .row_count = tile.rows.count,
-                .constants = constants_.get()};
+  args.row_count = tile.rows.count;
   const BlockRange range = walk_.chunk(tile.chunk);
-  args.prefetch = prefetch_from(tile, last_chunk);
+  if (prefetches_) args.prefetch = prefetch_from(tile, last_chunk);
   if (scaling_.scales != RunScales::none) {
     args.x_scales = reinterpret_cast<const float*>(buffers.inputs[static_cast<std::size_t>(x_scale_)]) + scale_of(tile);
     args.x_zero_points = reinterpret_cast<const std::uint8_t*>(buffers.inputs[kHybridXZero]) + scale_of(tile);
@@ -174,7 +178,7 @@ void ConvStep::run_tile(const StepBuffers& buffers, const TileWalk::Tile& tile,
     args.y = buffers.outputs[0] + element * static_cast<std::int64_t>(out_bytes_);
     args.repeats = std::min(alike_[b], static_cast<std::int64_t>(range.end - b));
     functions[b](args);
-    args.prefetch += fetched_bytes_;
+    if (prefetches_) args.prefetch += fetched_bytes_;
   }
 }
 

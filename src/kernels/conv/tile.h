@@ -123,6 +123,14 @@ enum class TableStep : std::uint8_t { none, bytes /* vpermi2b */, words /* vperm
 // own.
 enum class RunScales : std::uint8_t { none, shared, per_pixel };
 
+// Of aarch64: bytes of as many channels as a tile can have that are made while their sums are in registers.
+enum class PlainForm : std::uint8_t {
+  none,       // something else
+  saturated,  // of any sums, with clamps and perhaps a table
+  words,      // of products that 16 bits hold, without clamps or a table
+  bare,       // and without a zero point or another sign
+};
+
 struct TileArgs;
 // Makes results of sums [pixel][vector][lane].
 using TileFinish = void(const TileArgs&, const std::int32_t* sums);
@@ -156,9 +164,10 @@ struct TileConfig {
   std::int32_t ahead_lines = 0;  // of products: lines of 64 bytes fetched into L2 from `prefetch` on by each tile
   bool adds_to_y = false;        // of products
   int sum_vectors = 0;           // of sums: from one pixel to the next
-  // Of tiles that were compiled: from a block's weights to the next one's, and what follows the sums; null: bytes are
-  // made while the sums are in registers.
+  // Of tiles that were compiled: from a block's weights to the next one's; the best plain form of the step, in tiles
+  // that have none of them none, and what they are finished by.
   std::int64_t block_bytes = 0;
+  PlainForm plain = PlainForm::saturated;
   TileFinish* finish = nullptr;
 
   int residual_bytes() const { return static_cast<int>(size_of(residual_type)); }

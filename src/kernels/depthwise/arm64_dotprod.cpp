@@ -32,6 +32,8 @@ struct Bytes16 {
 
 // Accumulators as they are, in channel order.
 struct ToSums {
+  static constexpr bool kIsFrequent = false;
+
   explicit ToSums(const VnniRow& r) : row(r) {}
 
   void put(const int32x4_t (&acc)[4], std::int64_t position) const {
@@ -45,6 +47,8 @@ struct ToSums {
 // conversions saturate, so that clamps may wait.
 template <bool kHasRest>
 struct ToBytes {
+  static constexpr bool kIsFrequent = !kHasRest;
+
   explicit ToBytes(const VnniRow& r)
       : multiplier(r.epilogue.multiplier),
         rest(r.epilogue.rest),
@@ -81,6 +85,30 @@ struct ToBytes {
   std::int64_t y_stride;
   int16x8_t zero_point;
   uint8x16_t lowest, highest, flip;
+};
+
+// VnniRow::is_bare.
+struct ToBareBytes {
+  static constexpr bool kIsFrequent = true;
+
+  explicit ToBareBytes(const VnniRow& r)
+      : multiplier(r.epilogue.multiplier), y(r.y), y_stride(r.y_stride), flip(vdupq_n_u8(r.to_signed ? 0x80 : 0)) {}
+
+  inline __attribute__((always_inline)) void put(const int32x4_t (&acc)[4], std::int64_t position) const {
+    int16x8_t q[4];
+    unrolled<4>([&](auto i) __attribute__((always_inline)) {
+      const float32x4_t product = vmulq_f32(vcvtq_f32_s32(acc[i]), vld1q_f32(multiplier + 4 * i));
+      q[i] = vreinterpretq_s16_s32(vcvtnq_s32_f32(product));
+    });
+    const uint8x8_t first = vqmovun_s16(vuzp1q_s16(q[0], q[1]));
+    vst1q_u8(y + position * y_stride, veorq_u8(vqmovun_high_s16(first, vuzp1q_s16(q[2], q[3])), flip));
+  }
+
+ private:
+  const float* multiplier;
+  std::uint8_t* y;
+  std::int64_t y_stride;
+  uint8x16_t flip;
 };
 
 // Positions beyond the last one are computed of what lies behind the strip, and left out.
@@ -161,7 +189,8 @@ struct ImageColumns {
 };
 
 // Results of windows three columns wide, one after the other: what neighbours share of x, and all weights, stay in
-// registers: 3 * 4 of w, 3 * 4 of x, 4 sums.
+// registers: 3 * 4 of w, 3 * 4 of x, 4 sums. Where it is frequent, columns take turns: as many positions are
+// written out, so that none is moved from register to register.
 template <int kStride, class Finish>
 void direct_by(const VnniStrip& strip, const VnniRow& row) {
   std::uint8_t padding[kBlock];
@@ -175,10 +204,13 @@ void direct_by(const VnniStrip& strip, const VnniRow& row) {
                      ending = kStride == 1 ? strip.end_inside - 2 : (strip.end_inside - 1) / 2;
   int8x16_t weights[12];
   unrolled<12>([&](auto i) __attribute__((always_inline)) { weights[i] = vld1q_s8(row.weights + i * kBlock); });
-  Quads left, middle, right;
-  columns.next(0, left);
-  if (kStride == 1) columns.next(1, middle);
-  for (std::int64_t position = 0; position < count; ++position) {
+  Quads some[3];
+  columns.next(0, some[0]);
+  if (kStride == 1) columns.next(1, some[1]);
+  constexpr int kColumns = kStride == 1 ? 3 : 2, kRoles = Finish::kIsFrequent ? kColumns : 1;
+  const auto compute = [&](auto role, std::int64_t position) __attribute__((always_inline)) {
+    Quads &left = some[role], &middle = kStride == 1 ? some[(role + 1) % 3] : some[2],
+          &right = kStride == 1 ? some[(role + 2) % 3] : some[1 - role];
     if (position >= begin && position < ending) {
       if (kStride == 2) columns.next_inside(middle);
       columns.next_inside(right);
@@ -186,22 +218,30 @@ void direct_by(const VnniStrip& strip, const VnniRow& row) {
       if (kStride == 2) columns.next(2 * position + 1, middle);
       columns.next(kStride * position + 2, right);
     }
-    const int32x4x4_t start = vld1q_s32_x4(bias);
     int32x4_t acc[4];
     unrolled<4>([&](auto q) __attribute__((always_inline)) {
-      acc[q] = vdotq_s32(start.val[q], vreinterpretq_s8_u8(left[q]), weights[q]);
+      acc[q] = vdotq_s32(vld1q_s32(bias + 4 * q), vreinterpretq_s8_u8(left[q]), weights[q]);
       acc[q] = vdotq_s32(acc[q], vreinterpretq_s8_u8(middle[q]), weights[4 + q]);
       acc[q] = vdotq_s32(acc[q], vreinterpretq_s8_u8(right[q]), weights[8 + q]);
+    });
+    end.put(acc, position);
+    if (kRoles == kColumns) return;
+    unrolled<4>([&](auto q) __attribute__((always_inline)) {
       left[q] = kStride == 1 ? middle[q] : right[q];
       if (kStride == 1) middle[q] = right[q];
     });
-    end.put(acc, position);
+  };
+  for (std::int64_t position = 0; position < count; position += kRoles) {
+    unrolled<kRoles>([&](auto role) __attribute__((always_inline)) {
+      if (position + role < count) compute(role, position + role);
+    });
   }
 }
 
 template <int kStride>
 void direct_at(const VnniStrip& strip, const VnniRow& row) {
   if (row.sums != nullptr) return direct_by<kStride, ToSums>(strip, row);
+  if (row.is_bare) return direct_by<kStride, ToBareBytes>(strip, row);
   row.epilogue.rest != nullptr ? direct_by<kStride, ToBytes<true>>(strip, row)
                                : direct_by<kStride, ToBytes<false>>(strip, row);
 }

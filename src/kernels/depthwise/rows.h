@@ -64,6 +64,9 @@ struct VnniRow {
   const std::int32_t* bias = nullptr;    // in the order of the accumulators
   RowEpilogue epilogue;                  // multipliers and rests in the same order, without a table
   bool to_signed = false;
+  // Of functions that take x as s8: 16 bits hold every result before it is a byte, and all that is clamped is what u8
+  // does not hold; without a zero point but for that of to_signed, and without a rest.
+  bool is_bare = false;
   std::int64_t count = 0;
   std::uint8_t* y = nullptr;
   std::int64_t y_stride = 0;  // bytes from a position to the next

@@ -1,6 +1,7 @@
 // Depthwise convolution in strips of interleaved rows (vpdpbusd, sdot), 16 channels or more. Results of 8 bits without
 // a residual leave the registers finished; others are finished from the accumulators, as the kernels that go position
 // by position do it. Part of kernels/.
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <span>
@@ -24,6 +25,28 @@ enum Packed : std::size_t { kWeights = 0, kBias = 1, kMultiplier = 2, kTable = 3
 bool finishes_from_sums(const EpilogueParts& parts) { return !is_8bit(parts.to) || parts.other >= 0; }
 bool are_finite(std::span<const float> multipliers) {
   return std::all_of(multipliers.begin(), multipliers.end(), [](float m) { return std::isfinite(m); });
+}
+// Whether 16 bits hold every result before it is a byte.
+bool fits_words(const StepSpec& spec, const Placement& placement, std::int64_t block_bytes) {
+  constexpr double kMost = 32000.0;
+  const auto* weights = spec.packed[kWeights].as<std::int8_t>();
+  const auto* bias = spec.packed[kBias].as<std::int32_t>();
+  const auto* multiplier = spec.packed[kMultiplier].as<float>();
+  for (const auto& unit : placement.units) {
+    for (const PlacedBlock& placed : unit) {
+      const std::int64_t lanes = placed.block.size();
+      std::array<std::int64_t, kVnniBlocks[0]> most{};
+      for (std::int64_t i = 0; i < block_bytes; ++i)
+        most[static_cast<std::size_t>(i / 4 % lanes)] += 128 * std::abs(weights[placed.weights + i]);
+      for (std::int64_t i = 0; i < lanes; ++i) {
+        const std::int64_t at = placed.channels + i;
+        const double sum =
+            std::fabs(static_cast<double>(bias[at])) + static_cast<double>(most[static_cast<std::size_t>(i)]);
+        if (!(sum * std::fabs(static_cast<double>(multiplier[at])) <= kMost)) return false;
+      }
+    }
+  }
+  return true;
 }
 EpilogueParts parts_of(const Attrs& attrs) {
   return *EpilogueParts::of(attrs.as<QuantizedConvAttrs>().epilogue, kConvOperands);
@@ -142,18 +165,24 @@ void run_row_by_sums(const Params& params, const Tile& tile, const VnniStrip& st
   }
 }
 
-void run_tile(const Params& params, const Tile& tile, const StepBuffers& buffers) {
+// What a run hands to tile after tile, each of which changes its places.
+struct Work {
+  VnniRow row;
+  VnniStrip strip;
+  const std::uint8_t* rows[64];
+};
+
+void run_tile(const Params& params, const Tile& tile, Work& work, const StepBuffers& buffers) {
   const DepthwiseShape& s = params.shape;
   const Block& block = tile.placed->block;
   auto* scratch = reinterpret_cast<std::uint8_t*>(buffers.scratch);
-  VnniStrip strip = params.strip;
+  VnniStrip& strip = work.strip;
   strip.columns = (tile.end - tile.begin - 1) * s.stride_width + (s.kernel_width - 1) * s.dilation_width + 1;
   strip.phase_columns = (strip.columns + s.stride_width - 1) / s.stride_width;
-  const std::uint8_t* rows[64];
-  find_rows(params, tile, reinterpret_cast<const std::uint8_t*>(buffers.inputs[kConvX]), strip, rows);
+  find_rows(params, tile, reinterpret_cast<const std::uint8_t*>(buffers.inputs[kConvX]), strip, work.rows);
   strip.strip = scratch;
   if (!is_direct(params, block)) params.set->blocks[block.kind].interleave(strip);
-  VnniRow row = params.row;
+  VnniRow& row = work.row;
   row.taps = params.taps.data();
   row.strip = scratch;
   row.phase_columns = strip.phase_columns;
@@ -187,13 +216,14 @@ void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
   const DepthwiseSchedule& schedule = params.schedule;
   const auto units = static_cast<std::int64_t>(params.placement.units.size());
   const std::int64_t row_items = params.shape.batch * params.row_groups;
+  Work work{.row = params.row, .strip = params.strip};
   for (std::int64_t item = range.begin; item < range.end; ++item) {
     const std::int64_t rows = schedule.by_channels ? item % row_items : item / units,
                        unit = schedule.by_channels ? item / row_items : item % units;
     for (const PlacedBlock& placed : params.placement.units[static_cast<std::size_t>(unit)]) {
       for (std::int64_t begin = 0; begin < params.shape.out_width; begin += schedule.columns) {
         const std::int64_t end = std::min(begin + schedule.columns, params.shape.out_width);
-        run_tile(params, {&placed, rows / params.row_groups, rows % params.row_groups, begin, end}, buffers);
+        run_tile(params, {&placed, rows / params.row_groups, rows % params.row_groups, begin, end}, work, buffers);
       }
     }
   }
@@ -301,6 +331,11 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
     params.row.to_signed = true;
     params.row.epilogue.round.after -= 128;
   }
+  const RowRound& round = params.row.epilogue.round;
+  params.row.is_bare = set.takes_signed && !params.finishes_from_sums && params.table == nullptr && !has_rest &&
+                       round.after == (params.row.to_signed ? -128 : 0) && round.lowest_integer == 0 &&
+                       round.highest_integer == 255 &&
+                       fits_words(spec, params.placement, row_weight_bytes(s, grouping, {0, set.widest}));
   const std::size_t staged_bytes = params.finishes_from_sums ? sizeof(std::int32_t) : 1;
   const std::size_t scratch = staging_offset + static_cast<std::size_t>(schedule->columns * 64) * staged_bytes;
   return make_step(std::move(params), items, run, scratch, schedule->encode());

@@ -59,7 +59,7 @@ void add_row(const ByteSum& sum, const std::uint8_t* a, const std::uint8_t* b, s
 }
 
 void neon_pairs(const PairRows& p) {
-  if (!is_byte_sum(p)) return pairs<Neon>(p);
+  if (!is_byte_sum(p)) return pairs<Neon, Sign::asked>(p);
   ByteSum sum(p.epilogue);
   const std::uint8_t* const table = p.epilogue.table;
   const bool flips = table != nullptr && flips_sign(table);
@@ -74,14 +74,8 @@ void neon_pairs(const PairRows& p) {
   if (table != nullptr && !flips) kLookupNeon.bytes(table, p.y, p.y, rows * n);
 }
 
-constexpr EltwiseFunctions neon_functions() {
-  EltwiseFunctions functions = eltwise_functions<Neon>();
-  functions.pairs = &neon_pairs;
-  return functions;
-}
-
 }  // namespace
 
-constexpr EltwiseFunctions kEltwiseNeon = neon_functions();
+constexpr EltwiseFunctions kEltwiseNeon = eltwise_functions<Neon>(&neon_pairs);
 
 }  // namespace octavo

@@ -128,8 +128,8 @@ void find_either(const float* x, std::uint8_t* y, std::int64_t n, float a, float
 }
 
 template <class S>
-constexpr EltwiseFunctions eltwise_functions() {
-  return {.pairs = &pairs<S>,
+constexpr EltwiseFunctions eltwise_functions(void (*pairs_of)(const PairRows&) = &pairs<S>) {
+  return {.pairs = pairs_of,
           .sums = &finish_sums<S>,
           .add = &f32_rows<S, AddF32>,
           .sub = &f32_rows<S, SubF32>,

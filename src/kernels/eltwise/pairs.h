@@ -156,12 +156,16 @@ void fixed_pairs(const PairRows& p) {
   else pair_blocks<S, FixedPair<kFormula, twice>, kSign, kSign>(p);
 }
 
-template <class S>
+// kIntegerSums: u8 where additions in integers are to have loops of their own for such operands.
+template <class S, Sign kIntegerSums = Sign::u8>
 void pairs(const PairRows& p) {
   switch (p.epilogue.formula) {
     case Formula::add_real: pairs_by_sign<S, RealSum>(p); break;
     case Formula::multiply: pairs_by_sign<S, RealProduct>(p); break;
-    case Formula::add_integer: pairs_by_sign<S, IntegerSum>(p); break;
+    case Formula::add_integer:
+      if constexpr (kIntegerSums == Sign::u8) pairs_by_sign<S, IntegerSum>(p);
+      else pair_rows<S, IntegerSum, Sign::asked, Sign::asked>(p);
+      break;
     case Formula::fixed_add: fixed_pairs<S, Formula::fixed_add>(p); break;
     case Formula::fixed_sub: fixed_pairs<S, Formula::fixed_sub>(p); break;
     case Formula::fixed_mul: fixed_pairs<S, Formula::fixed_mul>(p); break;

@@ -48,8 +48,8 @@ bool cover(std::int64_t bytes, const Body& body) {
     if constexpr (kBytes > 16) return cover<kBytes / 2>(bytes, body);
     else return false;
   } else {
-    for (std::int64_t at = 0; at + kBytes <= bytes; at += kBytes) body.template operator()<kBytes>(at);
-    if (bytes % kBytes != 0) body.template operator()<kBytes>(bytes - kBytes);
+    for (std::int64_t at = 0; at < bytes; at += kBytes)
+      body.template operator()<kBytes>(at < bytes - kBytes ? at : bytes - kBytes);
     return true;
   }
 }
@@ -108,17 +108,19 @@ void max_of_count(const PoolTaps& p, const std::byte* const* taps, Count count, 
   }
 }
 
-// Windows of 2 x 2 and 3 x 3 have their pointers in registers.
+// Windows of 3 x 3 have their pointers in registers.
 template <class S, class T>
 void max_of_taps(const PoolTaps& p, std::byte* y) {
-  const auto of_known = [&]<int kCount>(KnownCount<kCount> count) {
-    const std::byte* taps[kCount];
-    for (int i = 0; i < kCount; ++i) taps[i] = p.taps[i];
-    max_of_count<S, T>(p, taps, count, y);
-  };
-  if (p.count == 9) of_known(KnownCount<9>());
-  else if (p.count == 4) of_known(KnownCount<4>());
-  else max_of_count<S, T>(p, p.taps, p.count, y);
+  constexpr int kFrequent = 9;
+  // Plans have u8 in place of s8.
+  if constexpr (!std::is_same_v<T, std::int8_t>) {
+    if (p.count == kFrequent) {
+      const std::byte* taps[kFrequent];
+      for (int i = 0; i < kFrequent; ++i) taps[i] = p.taps[i];
+      return max_of_count<S, T>(p, taps, KnownCount<kFrequent>(), y);
+    }
+  }
+  max_of_count<S, T>(p, p.taps, p.count, y);
 }
 
 // In f64, times the reciprocal of the divisor; a vector of channels stays in registers over all taps.

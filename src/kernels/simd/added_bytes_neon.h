@@ -35,15 +35,17 @@ struct AddedBytes {
     const int16x8_t words = vmlaq_lane_s16(vmlaq_lane_s16(upper, a, parts, 1), b, parts, 3);
     return vqaddq_s16(vshlq_s16(words, shift), zero_point);
   }
-  // Of bytes that are stored as u8, saturated to such.
+  // Saturated to u8, of which b is, too; a the first eight and the second ones, or bytes.
+  inline __attribute__((always_inline)) uint8x16_t sum(int16x8_t a_first, int16x8_t a_second, uint8x16_t b) const {
+    return vqmovun_high_s16(vqmovun_s16(sum(a_first, first_words(b))), sum(a_second, second_words(b)));
+  }
   inline __attribute__((always_inline)) uint8x16_t sum(uint8x16_t a, uint8x16_t b) const {
-    const int16x8_t first = sum(vreinterpretq_s16_u16(vmovl_u8(vget_low_u8(a))),
-                                vreinterpretq_s16_u16(vmovl_u8(vget_low_u8(b)))),
-                    second = sum(vreinterpretq_s16_u16(vmovl_high_u8(a)), vreinterpretq_s16_u16(vmovl_high_u8(b)));
-    return vqmovun_high_s16(vqmovun_s16(first), second);
+    return sum(first_words(a), second_words(a), b);
   }
 
  private:
+  static int16x8_t first_words(uint8x16_t x) { return vreinterpretq_s16_u16(vmovl_u8(vget_low_u8(x))); }
+  static int16x8_t second_words(uint8x16_t x) { return vreinterpretq_s16_u16(vmovl_high_u8(x)); }
   static std::int16_t low(std::int32_t multiplier) { return static_cast<std::int16_t>(multiplier); }
   static std::int16_t high(std::int32_t multiplier) {
     return static_cast<std::int16_t>((std::int64_t{multiplier} - low(multiplier)) >> 16);

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "kernels/conv/arm64_tiles.h"
+#include "kernels/simd/added_bytes_neon.h"
 #include "kernels/simd/neon.h"
 
 namespace octavo {
@@ -188,112 +189,143 @@ void finish_pixels(const TileArgs& args, const std::int32_t* sums) {
   TilePixels<kAddition, kRunScales>(args).finish(sums);
 }
 
-// ---- bytes in one scale, eight at a time ----
+// ---- bytes in one scale, eight or sixteen at a time ----
 
-// The first `n` of eight, from 1 on.
-uint8x8_t load_bytes(const std::uint8_t* p, int n) {
-  if (n >= 8) return vld1_u8(p);
-  std::uint64_t bytes = 0;
-  for (int i = n; i-- > 0;) bytes = bytes << 8 | p[i];
-  return vcreate_u8(bytes);
+// `n` of them.
+uint8x16_t load_bytes(const std::uint8_t* p, std::size_t n) {
+  if (n == 16) return vld1q_u8(p);
+  std::uint8_t bytes[16] = {};
+  std::memcpy(bytes, p, n);
+  return vld1q_u8(bytes);
 }
-void store_bytes(std::uint8_t* p, uint8x8_t x, int n) {
-  if (n >= 8) return vst1_u8(p, x);
-  std::uint64_t bytes = vget_lane_u64(vreinterpret_u64_u8(x), 0);
-  for (int i = 0; i < n; ++i, bytes >>= 8) p[i] = static_cast<std::uint8_t>(bytes);
+void store_bytes(std::uint8_t* p, uint8x16_t x, std::size_t n) {
+  if (n == 16) return vst1q_u8(p, x);
+  std::uint8_t bytes[16];
+  vst1q_u8(bytes, x);
+  std::memcpy(p, bytes, n);
 }
 
 int16x8_t twice(int32x4_t x) { return vcombine_s16(vqmovn_s32(x), vqmovn_s32(x)); }
+uint8x16_t all_bytes(const std::int32_t (&same)[16]) { return vdupq_n_u8(static_cast<std::uint8_t>(same[0])); }
 
-struct WordRange {
-  int16x8_t zero_point, lowest, highest;
-
-  int16x8_t placed(int16x8_t x) const { return vminq_s16(vmaxq_s16(vqaddq_s16(x, zero_point), lowest), highest); }
-};
-
-// IntegerAddForm, of what is stored in bytes. Its shift keeps all of it but the zero point far below 2^31.
-struct AddedBytes {
-  int32x4_t a, b, bias, shift;
-  WordRange range;
-
-  explicit AddedBytes(const TileArgs& args)
-      : a(vld1q_s32(args.constants->add_a_multiplier)),
-        b(vld1q_s32(args.constants->add_b_multiplier)),
-        bias(vld1q_s32(args.constants->add_bias)),
-        shift(vdupq_n_s32(-args.config->add_right_shift)),
-        range{twice(vld1q_s32(args.constants->add_zero_point)), twice(vld1q_s32(args.constants->add_integer_lowest)),
-              twice(vld1q_s32(args.constants->add_integer_highest))} {}
-
-  int16x8_t of(int16x8_t own, uint8x8_t other) const {
-    const int16x8_t words = vreinterpretq_s16_u16(vmovl_u8(other));
-    const int32x4_t low = four(vmovl_s16(vget_low_s16(own)), vmovl_s16(vget_low_s16(words))),
-                    high = four(vmovl_high_s16(own), vmovl_high_s16(words));
-    return range.placed(vqmovn_high_s32(vqmovn_s32(low), high));
+// Conversions saturate, so that clamps wait until values are 16 bits wide. Of fewer vectors than kVectors the last one
+// stands for what is missing.
+template <Addition kAddition, int kVectors>
+class TileBytes {
+ public:
+  explicit TileBytes(const TileArgs& args) : a_(args), c_(*args.config) {
+    const TileConstants& k = *args.constants;
+    const int32x4_t after = vld1q_s32(k.zero_point);
+    zero_point_ = twice(after);
+    lowest_ = twice(vaddq_s32(vcvtq_s32_f32(vld1q_f32(k.lowest)), after));
+    highest_ = twice(vaddq_s32(vcvtq_s32_f32(vld1q_f32(k.highest)), after));
+    flips_ = vld1q_u8(k.flip_bytes);
+    const std::int64_t rests = c_.rest_offset / 4;
+    unrolled<kVectors>([&](auto v) {
+      lane_[v] = std::min<int>(v, c_.vectors - 1) * kTileLanes;
+      factor_[v] = vld1q_f32(args.multiplier + lane_[v]);
+      rest_[v] = rests != 0 ? vld1q_f32(args.multiplier + rests + lane_[v]) : vdupq_n_f32(0.0f);
+    });
+    if (kAddition == Addition::none) return;
+    added_ = AddedBytes::of(k.add_a_multiplier[0], k.add_b_multiplier[0], k.add_bias[0], c_.add_right_shift,
+                            k.add_zero_point[0]);
+    added_lowest_ = all_bytes(k.add_integer_lowest), added_highest_ = all_bytes(k.add_integer_highest);
   }
-  int32x4_t four(int32x4_t own, int32x4_t other) const {
-    return vshlq_s32(vmlaq_s32(vmlaq_s32(bias, own, a), other, b), shift);
-  }
-};
 
-// Conversions saturate, so that clamps wait until values are 16 bits wide.
-template <Addition kAddition>
-void finish_bytes(const TileArgs& args, const std::int32_t* sums) {
-  const TileConfig& c = *args.config;
-  const TileConstants& k = *args.constants;
-  const AddedBytes added(args);
-  const int32x4_t after = vld1q_s32(k.zero_point);
-  const WordRange range{twice(after), twice(vaddq_s32(vcvtq_s32_f32(vld1q_f32(k.lowest)), after)),
-                        twice(vaddq_s32(vcvtq_s32_f32(vld1q_f32(k.highest)), after))};
-  const float* const rests = c.rest_offset != 0 ? args.multiplier + c.rest_offset / 4 : nullptr;
-  const auto rounded = [&](int lane) {
-    float32x4_t whole = vcvtq_f32_s32(vld1q_s32(sums + lane));
-    if (rests != nullptr) whole = vaddq_f32(whole, vld1q_f32(rests + lane));
-    return vqmovn_s32(vcvtnq_s32_f32(vmulq_f32(whole, vld1q_f32(args.multiplier + lane))));
-  };
-  auto* y = reinterpret_cast<std::uint8_t*>(args.y);
-  const auto* residual = reinterpret_cast<const std::uint8_t*>(args.residual);
-  const int lanes = c.vectors * kTileLanes;
-  for (int p = 0; p < c.pixels; ++p, sums += lanes) {
-    for (int first = 0; first < c.channels; first += 8) {
-      const int second = first + kTileLanes < lanes ? first + kTileLanes : first;
-      int16x8_t words = range.placed(vcombine_s16(rounded(first), rounded(second)));
-      const std::int64_t at = std::int64_t{p} * c.out_channels + first;
-      if constexpr (kAddition == Addition::integer)
-        words = added.of(words, load_bytes(residual + at, c.channels - first));
-      const uint8x8_t bytes = veor_u8(vqmovun_s16(words), vld1_u8(k.flip_bytes));
-      store_bytes(y + at, bytes, c.channels - first);
+  void finish(const std::int32_t* sums) const {
+    auto* y = reinterpret_cast<std::uint8_t*>(a_.y);
+    const auto* residual = reinterpret_cast<const std::uint8_t*>(a_.residual);
+    const auto channels = static_cast<std::size_t>(c_.channels);
+    for (int p = 0; p < c_.pixels; ++p, sums += c_.vectors * kTileLanes, y += c_.out_channels) {
+      const int16x8_t first = words<0>(sums), second = words<kVectors - 2>(sums);
+      uint8x16_t bytes;
+      if constexpr (kAddition == Addition::none) {
+        bytes = vqmovun_high_s16(vqmovun_s16(first), second);
+      } else {
+        const uint8x16_t sum = added_.sum(first, second, load_bytes(residual, channels));
+        bytes = vminq_u8(vmaxq_u8(sum, added_lowest_), added_highest_);
+        residual += c_.out_channels;
+      }
+      store_bytes(y, veorq_u8(bytes, flips_), channels);
     }
-    if (c.table == TableStep::scalar)
-      Neon4::lookup(k.table, y + std::int64_t{p} * c.out_channels, y + std::int64_t{p} * c.out_channels, c.channels);
   }
+
+ private:
+  template <int kFirst>
+  inline __attribute__((always_inline)) int16x8_t words(const std::int32_t* sums) const {
+    int32x4_t q[2];
+    unrolled<2>([&](auto i) __attribute__((always_inline)) {
+      constexpr int v = kFirst + i;
+      const float32x4_t whole = vaddq_f32(vcvtq_f32_s32(vld1q_s32(sums + lane_[v])), rest_[v]);
+      q[i] = vcvtnq_s32_f32(vmulq_f32(whole, factor_[v]));
+    });
+    const int16x8_t raised = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(q[0]), q[1]), zero_point_);
+    return vminq_s16(vmaxq_s16(raised, lowest_), highest_);
+  }
+
+  const TileArgs& a_;
+  const TileConfig& c_;
+  int lane_[kVectors];
+  float32x4_t factor_[kVectors], rest_[kVectors];
+  int16x8_t zero_point_, lowest_, highest_;
+  uint8x16_t flips_, added_lowest_, added_highest_;
+  AddedBytes added_;
+};
+
+// Apart, as the table takes half of the registers.
+__attribute__((noinline)) void look_up_pixels(const TileArgs& args) {
+  auto* y = reinterpret_cast<std::uint8_t*>(args.y);
+  const std::int64_t stride = args.config->out_channels, channels = args.config->channels;
+  for (int p = 0; p < args.config->pixels; ++p, y += stride) Neon4::lookup(args.constants->table, y, y, channels);
+}
+
+template <Addition kAddition, int kVectors>
+void finish_bytes(const TileArgs& args, const std::int32_t* sums) {
+  TileBytes<kAddition, kVectors>(args).finish(sums);
+  if (args.config->table == TableStep::scalar) look_up_pixels(args);
+}
+
+template <Addition kAddition>
+TileFinish* byte_finish_of(int vectors) {
+  return vectors <= 2 ? finish_bytes<kAddition, 2> : finish_bytes<kAddition, 4>;
 }
 
 template <RunScales kRunScales>
 TileFinish* added_finish_of(Addition addition) {
-  switch (addition) {
-    case Addition::none: return finish_pixels<Addition::none, kRunScales>;
-    case Addition::before_rounding: return finish_pixels<Addition::before_rounding, kRunScales>;
-    case Addition::real_first: return finish_pixels<Addition::real_first, kRunScales>;
-    case Addition::real_second: return finish_pixels<Addition::real_second, kRunScales>;
-    case Addition::integer: return finish_pixels<Addition::integer, kRunScales>;
+  // Behind scales that come in the run nothing is added after a rounding (EpilogueParts).
+  if constexpr (kRunScales != RunScales::none) {
+    return addition == Addition::none ? finish_pixels<Addition::none, kRunScales>
+                                      : finish_pixels<Addition::before_rounding, kRunScales>;
+  } else {
+    switch (addition) {
+      case Addition::none: return finish_pixels<Addition::none, kRunScales>;
+      case Addition::before_rounding: return finish_pixels<Addition::before_rounding, kRunScales>;
+      case Addition::real_first: return finish_pixels<Addition::real_first, kRunScales>;
+      case Addition::real_second: return finish_pixels<Addition::real_second, kRunScales>;
+      case Addition::integer: return finish_pixels<Addition::integer, kRunScales>;
+    }
+    return nullptr;
   }
-  return nullptr;
 }
 
 // Bytes that are scaled, rounded, perhaps added to others in integers, and clamped where they may be as late as that.
 bool makes_bytes(const TileConfig& c) {
-  const bool adds_bytes = c.addition == Addition::integer && c.residual_type == DType::u8;
+  const bool adds_bytes =
+      c.addition == Addition::integer && c.residual_type == DType::u8 && c.add_right_shift >= AddedBytes::kLeastShift;
   return (c.addition == Addition::none || adds_bytes) && c.run_scales == RunScales::none && !c.sums_x &&
          c.to == DType::u8 && !c.clamps_low && !c.clamps_high;
 }
 
 }  // namespace
 
+bool is_plain(const TileConfig& c) {
+  return makes_bytes(c) && c.addition == Addition::none && c.channels == kMostTileChannels && c.rest_offset == 0;
+}
+
 TileFinish* finish_of(const TileConfig& c) {
   if (makes_bytes(c)) {
-    const bool is_plain = c.addition == Addition::none && c.channels == kMostTileChannels && c.rest_offset == 0;
-    if (is_plain) return nullptr;
-    return c.addition == Addition::none ? finish_bytes<Addition::none> : finish_bytes<Addition::integer>;
+    return c.addition == Addition::none ? byte_finish_of<Addition::none>(c.vectors)
+                                        : byte_finish_of<Addition::integer>(c.vectors);
   }
   switch (c.run_scales) {
     case RunScales::none: return added_finish_of<RunScales::none>(c.addition);

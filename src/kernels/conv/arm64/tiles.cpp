@@ -28,6 +28,7 @@ Result<Tile> tile_of(const TileConfig& config) {
                  .found = "a tile that was not compiled",
                  .expected = "one of aarch64"};
   auto owned = std::make_shared<TileConfig>(config);
+  if (!is_plain(config)) owned->plain = PlainForm::none;
   owned->finish = finish_of(config);
   const TileConfig* const pointer = owned.get();
   return Tile{function, pointer, std::move(owned)};
