@@ -2,6 +2,7 @@
 // models.
 #include <gtest/gtest.h>
 
+#include "base/machine.h"
 #include "bits/dialect_net.h"
 #include "bits/same_bits.h"
 
@@ -135,16 +136,21 @@ TEST(Bits, Tokens) { expect_same_bits(tokens(), {.samples = random_samples(4)});
 TEST(Bits, FloatIslands) { expect_same_bits(islands(), {}); }
 TEST(Bits, DynamicScales) { expect_same_bits(dynamic(), {}, false); }
 
-// The other tests leave out what this machine lacks; here each counts as skipped.
-class BitsTarget : public ::testing::TestWithParam<const char*> {};
+// The other tests leave out what this machine lacks; here each target of its processor counts as skipped.
+std::vector<std::string> targets_of_processor() {
+  if (host_machine().isa.has(Isa::neon)) return {"arm64-neon", "arm64-dotprod", "arm64-i8mm"};
+  return {"avx2", "avxvnni", "avx512vnni"};
+}
+class BitsTarget : public ::testing::TestWithParam<std::string> {};
 TEST_P(BitsTarget, ComparedWithScalar) {
   const std::string target = GetParam();
   if (!host_has(target)) GTEST_SKIP() << "needs " << target << ": no model's bits were compared on it";
   const ModelFile file(mobile());
   testing::expect_same_bits({.path = file.path(), .options = {.samples = random_samples(4)}}, {target, "scalar"});
 }
-INSTANTIATE_TEST_SUITE_P(, BitsTarget, ::testing::Values("avx2", "avxvnni", "avx512vnni"),
-                         [](const auto& test) { return std::string(test.param); });
+INSTANTIATE_TEST_SUITE_P(, BitsTarget, ::testing::ValuesIn(targets_of_processor()), [](const auto& test) {
+  return test.param.substr(test.param.find('-') + 1);  // a name has no hyphens
+});
 
 TEST(Bits, EveryDialect) {
   for (const Dialect& dialect : kDialects) {

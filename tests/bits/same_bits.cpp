@@ -54,8 +54,9 @@ std::vector<v1::CompiledModel> compile_batches(const Subject& subject, const std
   v1::CompileOptions options = subject.options;
   options.precision = Precision::int8;
   options.target = target;
-  options.batch_order =
-      target == "avxvnni" ? BatchOrder::steps : BatchOrder::images;  // which way must not matter, either
+  // Which way must not matter, either.
+  const bool is_by_steps = target == "avxvnni" || target == "arm64-dotprod";
+  options.batch_order = is_by_steps ? BatchOrder::steps : BatchOrder::images;
   options.batches = {1, kRows};
   if (auto both = v1::compile(subject.path, options)) return {*std::move(both)};
   options.batches = {1};

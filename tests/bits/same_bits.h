@@ -33,7 +33,8 @@ bool host_has(const std::string& target);
 
 // int8 on the targets (those that this machine has), 1, 2 and 4 threads, batch 1 and 5: every output has the same
 // bytes, and each row of batch 5 those of batch 1.
-inline const std::vector<std::string> kTargets = {"avx512vnni", "avxvnni", "avx2", "scalar"};
+inline const std::vector<std::string> kTargets = {"avx512vnni",    "avxvnni",    "avx2",  "arm64-i8mm",
+                                                  "arm64-dotprod", "arm64-neon", "scalar"};
 void expect_same_bits(const Subject& subject, const std::vector<std::string>& targets = kTargets);
 
 // A model file that lives as long as this.
