@@ -34,6 +34,9 @@ foreach(family argmax resize sampling)
   octavo_smaller(-Oz kernels/${family}/arm64_neon.cpp)
 endforeach()
 octavo_smaller(-Oz kernels/*/scalar.cpp kernels/plain/*.cpp)  # rarely run
+octavo_smaller(-Oz kernels/*/list.cpp kernels/*/refusal.cpp kernels/*/pack.cpp kernels/*/geometry.cpp kernels/*/weights.cpp)  # only to open a model
+octavo_smaller(-Oz kernels/conv/split.cpp kernels/conv/epilogue.cpp kernels/conv/amx_schedule.cpp)
+octavo_smaller(-Os kernels/conv/arm64/words.cpp kernels/winograd/arm64_neon.cpp kernels/winograd/s*.cpp)
 
 set(OCTAVO_RUNTIME_OBJECTS base graph ops plan kernels artifact run)
 list(TRANSFORM OCTAVO_RUNTIME_OBJECTS REPLACE "(.+)" "$<TARGET_OBJECTS:octavo_\\1>")

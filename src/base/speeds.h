@@ -19,6 +19,7 @@ struct MachineSpeeds {
   double madd256_gmacs = 60.0;     // of s16 by vpmaddwd and vpaddd, 256 bits
   double fmla_gmacs = 20.0;        // of f32 by fmla, 128 bits, as all of aarch64
   double smull_gmacs = 20.0;       // of s8 by smull and sadalp
+  double smlal_gmacs = 10.0;       // of s16 by smlal
   double udot_gmacs = 80.0;        // of u8 by udot
   double usmmla_gmacs = 160.0;     // of u8 by s8 by usmmla
   double level2_gbytes = 75.0;     // bytes read of level 2
@@ -44,10 +45,11 @@ struct MachineSpeeds {
         Field{"gigahertz", &MachineSpeeds::gigahertz}, Field{"tile_gmacs", &MachineSpeeds::tile_gmacs},
         Field{"dot512_gmacs", &MachineSpeeds::dot512_gmacs}, Field{"dot256_gmacs", &MachineSpeeds::dot256_gmacs},
         Field{"madd256_gmacs", &MachineSpeeds::madd256_gmacs}, Field{"fmla_gmacs", &MachineSpeeds::fmla_gmacs},
-        Field{"smull_gmacs", &MachineSpeeds::smull_gmacs}, Field{"udot_gmacs", &MachineSpeeds::udot_gmacs},
-        Field{"usmmla_gmacs", &MachineSpeeds::usmmla_gmacs}, Field{"level2_gbytes", &MachineSpeeds::level2_gbytes},
-        Field{"level3_gbytes", &MachineSpeeds::level3_gbytes}, Field{"memory_gbytes", &MachineSpeeds::memory_gbytes},
-        Field{"barrier_ns", &MachineSpeeds::barrier_ns}, Field{"vectors_per_cycle", &MachineSpeeds::vectors_per_cycle});
+        Field{"smull_gmacs", &MachineSpeeds::smull_gmacs}, Field{"smlal_gmacs", &MachineSpeeds::smlal_gmacs},
+        Field{"udot_gmacs", &MachineSpeeds::udot_gmacs}, Field{"usmmla_gmacs", &MachineSpeeds::usmmla_gmacs},
+        Field{"level2_gbytes", &MachineSpeeds::level2_gbytes}, Field{"level3_gbytes", &MachineSpeeds::level3_gbytes},
+        Field{"memory_gbytes", &MachineSpeeds::memory_gbytes}, Field{"barrier_ns", &MachineSpeeds::barrier_ns},
+        Field{"vectors_per_cycle", &MachineSpeeds::vectors_per_cycle});
   }
 };
 

@@ -17,6 +17,8 @@ extern const CompiledTiles kTilesNeonBytes;
 extern const CompiledTiles kTilesNeonPairs;
 extern const CompiledTiles kTilesDotprod;
 extern const CompiledTiles kTilesI8mm;
+extern const CompiledTiles kTilesNeonWords;  // TileKind::products
+extern const CompiledTiles kTilesSums;       // TileKind::sums
 
 inline constexpr int kTileLanes = 4, kMostTileVectors = 4, kMostTileChannels = kTileLanes * kMostTileVectors;
 

@@ -35,6 +35,7 @@ enum class MacStep : std::uint8_t {
   neon_pairs,  // smull, smlal, sadalp: exact where no weight is -128
   neon_dot,    // udot, of weights that are 128 more
   neon_mmla,   // usmmla: 8 bytes of K of two pixels and two channels
+  neon_words,  // smlal by lane, of s16: pairs as above, whose first and second numbers lie apart
 };
 
 inline constexpr int kMostPixels = 64;  // of any target's tile
@@ -90,6 +91,7 @@ inline double TileTarget::cycle_scale(const MachineSpeeds& speeds) const {
     case MacStep::neon_pairs: return speeds.cycle_scale(&MachineSpeeds::smull_gmacs);
     case MacStep::neon_dot: return speeds.cycle_scale(&MachineSpeeds::udot_gmacs);
     case MacStep::neon_mmla: return speeds.cycle_scale(&MachineSpeeds::usmmla_gmacs);
+    case MacStep::neon_words: return speeds.cycle_scale(&MachineSpeeds::smlal_gmacs);
     default: return speeds.cycle_scale(&MachineSpeeds::dot256_gmacs);
   }
 }
@@ -108,6 +110,7 @@ inline constexpr TileTarget kPairs512{MacStep::pairs512, 16, 4, 28};
 inline constexpr TileTarget kPairs256{MacStep::pairs256, 8, 2, 12};
 inline constexpr TileTarget kPairs256Evex{MacStep::pairs256_evex, 8, 2, 12};
 inline constexpr TileTarget kPairsAvx2{MacStep::pairs_avx2, 8, 2, 12};
+inline constexpr TileTarget kPairsNeon{MacStep::neon_words, 4, 4, 16};
 
 // Where the accumulators come from.
 enum class TileKind : std::uint8_t {

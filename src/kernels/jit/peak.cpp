@@ -159,6 +159,7 @@ Result<MachineSpeeds> measure_speeds(const Machine& host, int threads) {
   arithmetic(Isa::amx_int8, speeds.tile_gmacs, PeakLoop::Kind::tiles);
   arithmetic(Isa::neon, speeds.fmla_gmacs, PeakLoop::Kind::fma);
   arithmetic(Isa::neon, speeds.smull_gmacs, PeakLoop::Kind::madd);
+  arithmetic(Isa::neon, speeds.smlal_gmacs, PeakLoop::Kind::words);
   arithmetic(Isa::dotprod, speeds.udot_gmacs, PeakLoop::Kind::dot);
   arithmetic(Isa::i8mm, speeds.usmmla_gmacs, PeakLoop::Kind::tiles);
   for (const Measured& measured : all) {
@@ -195,7 +196,7 @@ Result<Peaks> measure_peaks(int threads) {
   for (const Family& family :
        {Family{PeakLoop::Kind::tiles, peaks.amx_gmacs, isa.has(Isa::amx_int8)},
         Family{PeakLoop::Kind::dot, peaks.dot_gmacs, isa.has(Isa::avxvnni) || isa.has(Isa::dotprod)},
-        Family{PeakLoop::Kind::words, peaks.words_gmacs, isa.has(Isa::avxvnni)},
+        Family{PeakLoop::Kind::words, peaks.words_gmacs, isa.has(Isa::avxvnni) || isa.has(Isa::neon)},
         Family{PeakLoop::Kind::madd, peaks.madd_gmacs, true}, Family{PeakLoop::Kind::fma, peaks.fma_gmacs, true}}) {
     if (!family.exists) continue;
     const auto rate = measure_arithmetic(family.loop, std::max(threads, 1));
@@ -229,8 +230,15 @@ double Peaks::int8_gmacs_of(Isa isa) const {
 
 // Bytes are widened for vpmaddwd, so it is as fast with what has 16 bits.
 double Peaks::int16_gmacs_of(Isa isa) const {
-  const bool is_vnni = isa == Isa::avxvnni || isa == Isa::avx512vnni || isa == Isa::avx512vbmi;
-  return is_vnni ? words_gmacs : madd_gmacs;
+  switch (isa) {
+    case Isa::avxvnni:
+    case Isa::avx512vnni:
+    case Isa::avx512vbmi:
+    case Isa::neon:
+    case Isa::dotprod:
+    case Isa::i8mm: return words_gmacs;
+    default: return madd_gmacs;
+  }
 }
 
 std::string to_string(const Peaks& peaks) {
@@ -262,6 +270,8 @@ Peaks known_peaks(const Machine& machine) {
     peaks.dot_gmacs = has(Isa::dotprod, is_matrix ? speeds.usmmla_gmacs : speeds.udot_gmacs);
     peaks.madd_gmacs = speeds.smull_gmacs;
     peaks.fma_gmacs = speeds.fmla_gmacs;
+    peaks.words_gmacs = speeds.smlal_gmacs;
+    peaks.words_name = "smlal";
     peaks.dot_name = is_matrix ? "usmmla" : "udot";
     peaks.madd_name = "smull and sadalp";
   } else {

@@ -45,6 +45,7 @@ constexpr KernelChoice kChoices[] = {
     winograd_kernel<kWinograd512>("winograd_u8s8_4x4_avx512vnni", Isa::avx512vnni),
     winograd_kernel<kWinograd256, kWinograd256Evex>("winograd_u8s8_4x4_avxvnni", Isa::avxvnni),
     winograd_kernel<kWinogradPairsAvx2>("winograd_u8s8_4x4_avx2", Isa::avx2),
+    winograd_kernel<kWinogradPairsNeon>("winograd_u8s8_4x4_neon", Isa::neon),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

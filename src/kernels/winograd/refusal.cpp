@@ -22,6 +22,10 @@ struct StageCycles {
 StageCycles stages_of(const TileTarget& target, const MachineSpeeds& speeds) {
   StageCycles stages{.step = 0.55, .tile = 2.5, .input = 330, .sums = 205, .output = 5};
   if (target.step == MacStep::pairs_avx2) stages = {.step = 0.83, .tile = 2, .input = 250, .sums = 160, .output = 5};
+  if (target.step == MacStep::neon_words) {  // by instructions: two on vectors in a cycle, one of them smlal
+    const double units = kReferenceSpeeds.vectors_per_cycle / speeds.vectors_per_cycle;
+    stages = {.step = 2, .tile = 2 * units, .input = 190 * units, .sums = 110 * units, .output = 5 * units};
+  }
   stages.step *= target.cycle_scale(speeds);
   return stages;
 }

@@ -39,7 +39,7 @@ struct WinogradInput {
 struct WinogradWeights {
   const std::int8_t* w = nullptr;  // [vector][tap][2 * lanes]
   std::int64_t vectors = 0;
-  std::int16_t* u = nullptr;         // [position][vector][2 * lanes]
+  std::int16_t* u = nullptr;         // [position][vector][2 * lanes]: pairs; kWinogradNeon: all first, all second
   std::int64_t position_stride = 0;  // elements
 };
 
@@ -61,6 +61,7 @@ struct WinogradFunctions {
 };
 extern const WinogradFunctions kWinogradAvx2;
 extern const WinogradFunctions kWinogradAvx512;
+extern const WinogradFunctions kWinogradNeon;
 
 }  // namespace octavo
 

@@ -17,6 +17,7 @@ inline constexpr WinogradTarget kWinograd512{kPairs512, kTileVnni512, &kWinograd
 inline constexpr WinogradTarget kWinograd256{kPairs256, kTileVnni256, &kWinogradAvx2};
 inline constexpr WinogradTarget kWinograd256Evex{kPairs256Evex, kTileVnni256Evex, &kWinogradAvx2};
 inline constexpr WinogradTarget kWinogradPairsAvx2{kPairsAvx2, kTileAvx2Bytes, &kWinogradAvx2};
+inline constexpr WinogradTarget kWinogradPairsNeon{kPairsNeon, kPairsNeon, &kWinogradNeon};
 
 // Predicted cycles of a whole call on one thread, all sums in one part.
 struct WinogradCycles {

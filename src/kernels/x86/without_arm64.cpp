@@ -17,6 +17,7 @@
 #include "kernels/resize/weighted.h"
 #include "kernels/sampling/functions.h"
 #include "kernels/table/lookup.h"
+#include "kernels/winograd/transforms.h"
 
 namespace octavo {
 
@@ -36,6 +37,7 @@ constexpr LinearFunctions kLinearNeon{};
 constexpr WeightedFunctions kWeightedNeon{};
 constexpr SampleFunctions kSampleNeon{};
 constexpr LookupFunctions kLookupNeon{};
+constexpr WinogradFunctions kWinogradNeon{4, nullptr, nullptr, nullptr};
 void step_cell_neon(const Cell&, const CellRows&) { __builtin_trap(); }
 
 }  // namespace octavo

@@ -4,8 +4,10 @@
 namespace octavo {
 namespace {
 
-const CompiledTiles* tiles_of(MacStep step) {
-  switch (step) {
+const CompiledTiles* tiles_of(const TileConfig& config) {
+  if (config.kind == TileKind::sums) return &kTilesSums;
+  if (config.kind == TileKind::products) return &kTilesNeonWords;
+  switch (config.target.step) {
     case MacStep::neon_bytes: return &kTilesNeonBytes;
     case MacStep::neon_pairs: return &kTilesNeonPairs;
     case MacStep::neon_dot: return &kTilesDotprod;
@@ -17,10 +19,9 @@ const CompiledTiles* tiles_of(MacStep step) {
 }  // namespace
 
 Result<Tile> tile_of(const TileConfig& config) {
-  const CompiledTiles* tiles = tiles_of(config.target.step);
-  const bool is_there = tiles != nullptr && config.kind == TileKind::convolution && config.pixels >= 1 &&
-                        config.pixels <= CompiledTiles::kMostPixels && config.vectors >= 1 &&
-                        config.vectors <= CompiledTiles::kMostVectors;
+  const CompiledTiles* tiles = tiles_of(config);
+  const bool is_there = tiles != nullptr && config.pixels >= 1 && config.pixels <= CompiledTiles::kMostPixels &&
+                        config.vectors >= 1 && config.vectors <= CompiledTiles::kMostVectors;
   TileFunction* const function = is_there ? tiles->functions[config.pixels - 1][config.vectors - 1] : nullptr;
   if (function == nullptr)
     return Error{.kind = ErrorKind::internal,

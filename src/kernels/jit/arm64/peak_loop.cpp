@@ -51,6 +51,11 @@ void madd(std::int64_t rounds, const void*) {
   });
 }
 
+void words(std::int64_t rounds, const void*) {
+  const int16x4_t a = vdup_n_s16(1);
+  repeat(rounds, vdupq_n_s32(0), [a](int32x4_t sum) { return vmlal_s16(sum, a, a); });
+}
+
 void fma(std::int64_t rounds, const void*) {
   const float32x4_t a = vdupq_n_f32(1.0f);
   repeat(rounds, vdupq_n_f32(0.0f), [a](float32x4_t sum) { return vfmaq_f32(sum, a, a); });
@@ -87,7 +92,7 @@ Result<PeakLoop> make_peak_loop(PeakLoop::Kind kind, PeakLoop::Width) {
     case PeakLoop::Kind::read: return loop(read, PeakLoop::kReadBytes / kReadRound, kReadRound);
     case PeakLoop::Kind::cycle: return loop(cycle, kRounds, kAccumulators);
     case PeakLoop::Kind::tiles: return loop(tiles, kRounds, kAccumulators * 32);
-    case PeakLoop::Kind::words: break;
+    case PeakLoop::Kind::words: return loop(words, kRounds, kAccumulators * 4);
   }
   return Error{
       .kind = ErrorKind::internal, .where = "peak", .found = "another instruction", .expected = "what the machine has"};
@@ -95,7 +100,7 @@ Result<PeakLoop> make_peak_loop(PeakLoop::Kind kind, PeakLoop::Width) {
 
 const char* const PeakLoop::kDot = "sdot";
 const char* const PeakLoop::kMadd = "smull and sadalp";
-const char* const PeakLoop::kWords = "";
+const char* const PeakLoop::kWords = "smlal";
 
 void flush_from_caches(const Tensor& memory) {
   constexpr std::size_t kLine = 64;
