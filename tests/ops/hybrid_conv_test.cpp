@@ -76,7 +76,7 @@ TEST(HybridConv, FormsRoundWhereTheySay) {
 }
 
 TEST(HybridConv, IntegerBiasesAreBounded) {
-  constexpr auto bias = ScaleInRun::integer_bias;
+  constexpr auto bias = integer_run_bias;
   EXPECT_EQ(bias(-0.7f, 1.0f), -1);
   EXPECT_EQ(bias(0.7f, 1.0f), 0);
   EXPECT_EQ(bias(-0.7f, 0.0f), -(1 << 30));
