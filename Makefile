@@ -15,10 +15,10 @@ build/build.ninja: CMakeLists.txt cmake/octavo.cmake CMakePresets.json | deps
 build: deps build/build.ninja   ## build everything into build/; the program is build/bin/octavo
 	cmake --build build
 
-arm64:           ## cross build the runtime library and what tests it for aarch64 Linux into build/arm64/ (docs/arm.md)
+arm64:           ## cross build the program, the runtime library and what tests it for aarch64 Linux into build/arm64/ (docs/arm.md)
 	scripts/install-arm64.sh
 	cmake --preset arm64 >/dev/null
-	cmake --build build/arm64 --target octavo_run answer_picture kernels_tests
+	cmake --build build/arm64 --target octavo answer_picture kernels_tests
 
 arm64-runtime:   ## the library that only runs models, for phones: by clang, without exceptions (docs/arm.md)
 	scripts/install-arm64.sh
