@@ -20,13 +20,16 @@ venv=$build/conformance
 
 if [ -z "$folder" ]; then
   folder=$venv/onnx/onnx/backend/test/data/node
+  mkdir -p "$venv"
+  exec 9>"$venv/lock"
+  flock 9  # of runs side by side one installs it
   if [ ! -f "$venv/complete" ]; then
-    mkdir -p "$venv"
     python3 -m venv "$venv/venv" >"$venv/install.log" 2>&1 || skip "python3-venv is not installed"
     "$venv/venv/bin/pip" install --no-deps --target "$venv/onnx" onnx==1.22.0 >>"$venv/install.log" 2>&1 ||
       skip "onnx 1.22.0 could not be installed from PyPI ($(tail -n 1 "$venv/install.log"))"
     touch "$venv/complete"
   fi
+  exec 9>&-
 fi
 [ -d "$folder" ] || skip "no node tests in $folder"
 # shellcheck disable=SC2086
