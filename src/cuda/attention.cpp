@@ -136,16 +136,9 @@ double cost(const OpCall& call, const Machine& machine) {
   return memory_ns(view, machine) + products / gmacs;
 }
 
-template <Refuse refuse, auto make>
-constexpr KernelChoice kernel(std::string_view name, std::string_view op) {
-  KernelChoice choice = element_kernel<refuse, make>(name, op);
-  choice.cost = cost;
-  return choice;
-}
-
 constexpr KernelChoice kChoices[] = {
-    kernel<refuse_attention, make_real>("attention_f32_cuda", "attention"),
-    kernel<refuse_stored, make_stored>("attention_q8_cuda", "quantized_attention"),
+    element_kernel<refuse_attention, make_real, cost>("attention_f32_cuda", "attention"),
+    element_kernel<refuse_stored, make_stored, cost>("attention_q8_cuda", "quantized_attention"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

@@ -1,4 +1,5 @@
-// Choices of kernels that are bound by the memory their operands lie in. Part of cuda/.
+// Choices of kernels that pack nothing and, unless they have another cost, are bound by the memory their operands lie
+// in. Part of cuda/.
 #ifndef OCTAVO_CUDA_ELEMENT_KERNEL_H_
 #define OCTAVO_CUDA_ELEMENT_KERNEL_H_
 
@@ -13,11 +14,11 @@ inline double element_cost(const OpCall& call, const Machine& machine) { return 
 
 inline std::string refuse_size(const CallView& call) { return elements_refusal(call.output().elements()); }
 
-template <Refuse refuse, auto make>
+template <Refuse refuse, auto make, double (*cost)(const OpCall&, const Machine&) = element_cost>
 constexpr KernelChoice element_kernel(std::string_view name, std::string_view op) {
   return {.code = {.name = name, .op = op, .needs = Isa::cuda, .prepare = prepare_by<refuse, make>},
           .refusal = refusal_by<refuse>,
-          .cost = element_cost,
+          .cost = cost,
           .knows_speeds = true};
 }
 

@@ -114,17 +114,10 @@ double cost(const OpCall& call, const Machine& machine) {
   return memory_ns(view, machine) + turns * tile_ns;
 }
 
-template <Refuse refuse, auto make>
-constexpr KernelChoice kernel(std::string_view name, std::string_view op) {
-  KernelChoice choice = element_kernel<refuse, make>(name, op);
-  choice.cost = cost;
-  return choice;
-}
-
 constexpr KernelChoice kChoices[] = {
-    kernel<refuse_float, make_float>("product_f32_cuda", "matmul"),
-    kernel<refuse_product, make_integer>("product_q8_s32_cuda", "matmul_integer"),
-    kernel<refuse_quantized, make_quantized>("product_q8_cuda", "quantized_matmul"),
+    element_kernel<refuse_float, make_float, cost>("product_f32_cuda", "matmul"),
+    element_kernel<refuse_product, make_integer, cost>("product_q8_s32_cuda", "matmul_integer"),
+    element_kernel<refuse_quantized, make_quantized, cost>("product_q8_cuda", "quantized_matmul"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

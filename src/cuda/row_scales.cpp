@@ -70,17 +70,10 @@ double cost(const OpCall& call, const Machine& machine) {
   return memory_ns(view, machine) + rows_each * std::max(1.0, per_row / kThreadsAtOnce) * kTurnNs;
 }
 
-template <auto make>
-constexpr KernelChoice kernel(std::string_view name, std::string_view op) {
-  KernelChoice choice = element_kernel<refuse, make>(name, op);
-  choice.cost = cost;
-  return choice;
-}
-
 constexpr KernelChoice kChoices[] = {
-    kernel<make_whole>("dynamic_quantize_f32_cuda", "dynamic_quantize"),
-    kernel<make_quantize>("row_quantize_f32_cuda", "row_quantize"),
-    kernel<make_requantize>("row_requantize_s16_cuda", "row_requantize"),
+    element_kernel<refuse, make_whole, cost>("dynamic_quantize_f32_cuda", "dynamic_quantize"),
+    element_kernel<refuse, make_quantize, cost>("row_quantize_f32_cuda", "row_quantize"),
+    element_kernel<refuse, make_requantize, cost>("row_requantize_s16_cuda", "row_requantize"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 
