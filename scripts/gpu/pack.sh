@@ -6,14 +6,14 @@
 set -eu
 cd "$(dirname "$0")/../.."
 make -s cuda >/dev/null
-cmake --build build --target octavo >/dev/null
+cmake --build build --target octavo kernels_tests >/dev/null
 folder=build/gpu
 rm -rf "$folder"
 mkdir -p "$folder/lib" "$folder/models"
-strip -o "$folder/octavo" build/bin/octavo
+for program in octavo kernels_tests; do strip -o "$folder/$program" build/bin/$program; done
 cp build/cuda/lib/liboctavo_cuda.so "$folder/lib"
 # What any glibc machine has stays out.
-ldd build/bin/octavo | awk '$3 ~ /^\// { print $3 }' | grep -vE '/(libc|libm|libdl|libpthread|librt|ld-linux[^/]*)\.so' | xargs -I{} cp -L {} "$folder/lib"
+ldd build/bin/octavo build/bin/kernels_tests | awk '$3 ~ /^\// { print $3 }' | grep -vE '/(libc|libm|libdl|libpthread|librt|ld-linux[^/]*)\.so' | sort -u | xargs -I{} cp -L {} "$folder/lib"
 cp scripts/gpu/*.sh scripts/gpu/peers.py "$folder"
 rm "$folder/pack.sh"
 for model in "$@"; do cp "$model" "$folder/models"; done

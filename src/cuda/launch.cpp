@@ -6,6 +6,12 @@ namespace {
 
 constexpr const char* kNoGrid = "needs a grid that devices have";
 
+std::size_t bytes_of(const StepSpec& spec, const PointerSlot& slot) {
+  if (slot.operand == Operand::packed) return spec.packed[slot.index].bytes();
+  const StepOperand& operand = (slot.operand == Operand::input ? spec.inputs : spec.outputs)[slot.index];
+  return static_cast<std::size_t>(operand.shape.elements()) * size_of(operand.dtype);
+}
+
 }  // namespace
 
 LaunchStep::LaunchStep(Launch launch, const StepSpec& spec) : launch_(std::move(launch)) {
@@ -28,6 +34,7 @@ void LaunchStep::run(const StepBuffers& buffers, ItemRange range) const noexcept
 }
 
 std::unique_ptr<Step> make_launch_step(Launch launch, const StepSpec& spec) {
+  for (PointerSlot& slot : launch.pointers) slot.bytes = bytes_of(spec, slot);
   return std::make_unique<LaunchStep>(std::move(launch), spec);
 }
 

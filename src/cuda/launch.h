@@ -24,6 +24,7 @@ struct PointerSlot {
   std::size_t at = 0;
   Operand operand = Operand::input;
   std::size_t index = 0;
+  std::size_t bytes = 0;  // of the operand, from make_launch_step on
 };
 
 struct Launch {

@@ -9,7 +9,7 @@
 #include "kernels/conv/conv.h"
 #include "kernels/conv_cases.h"
 #include "support/amx_emulator.h"
-#include "support/cuda_emulator.h"
+#include "support/cuda_runner.h"
 
 namespace octavo {
 

@@ -13,7 +13,7 @@
 #include "kernels/schedule.h"
 #include "planner/choice_list.h"
 #include "support/amx_emulator.h"
-#include "support/cuda_emulator.h"
+#include "support/cuda_runner.h"
 
 namespace octavo::testing {
 namespace {

@@ -142,8 +142,9 @@ std::size_t number_of(std::string_view name) {
 }  // namespace
 }  // namespace octavo::cuda
 
-extern "C" void octavo_cuda_emulator(const octavo::cuda::Launch& launch, const std::byte* arguments,
-                                     octavo::ItemRange blocks) {
+namespace octavo::testing {
+
+void emulate_cuda(const cuda::Launch& launch, const std::byte* arguments, ItemRange blocks) {
   using namespace octavo::cuda;
   const std::size_t number = number_of(launch.kernel);
   if (number == std::size(kKernels) || kKernels[number].argument_bytes != launch.arguments.size()) {
@@ -159,10 +160,6 @@ extern "C" void octavo_cuda_emulator(const octavo::cuda::Launch& launch, const s
   }
   blocks_run[number] += blocks.end - blocks.begin;
 }
-
-namespace octavo::testing {
-
-bool is_emulated_cuda(const KernelChoice& kernel) { return kernel.code.needs == Isa::cuda; }
 
 std::vector<std::string_view> emulated_cuda_kernels() {
   std::vector<std::string_view> names;

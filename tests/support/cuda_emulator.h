@@ -1,16 +1,16 @@
-// CUDA kernels on the host: what links this runs their steps as it runs others'.
+// CUDA kernels on the host.
 #ifndef OCTAVO_TESTS_SUPPORT_CUDA_EMULATOR_H_
 #define OCTAVO_TESTS_SUPPORT_CUDA_EMULATOR_H_
 
 #include <string_view>
 #include <vector>
 
-#include "kernels/choice.h"
+#include "cuda/launch.h"
 
 namespace octavo::testing {
 
-// True, of kernels of octavo_cuda; asking links the emulator.
-bool is_emulated_cuda(const KernelChoice& kernel);
+// Some blocks of a launch whose arguments point to this process's memory.
+void emulate_cuda(const cuda::Launch& launch, const std::byte* arguments, ItemRange blocks);
 
 // The names of all kernels that it knows, as in cuda/device/kernels.cu; sorted.
 std::vector<std::string_view> emulated_cuda_kernels();

@@ -235,7 +235,7 @@ int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned gr
                                     .threads = static_cast<int>(block_x),
                                     .shared_bytes = static_cast<int>(shared_bytes),
                                     .arguments = {first, first + octavo::testing::emulated_cuda_argument_bytes(name)}};
-  return enqueue([launch] { octavo_cuda_emulator(launch, launch.arguments.data(), {0, launch.blocks()}); });
+  return enqueue([launch] { octavo::testing::emulate_cuda(launch, launch.arguments.data(), {0, launch.blocks()}); });
 }
 int cuGetErrorString(int code, const char** text) {
   *text = code == kOutOfMemory ? "out of memory" : code == kFailed ? "a pretended failure" : "an error";
