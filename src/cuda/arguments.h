@@ -35,6 +35,22 @@ struct RunScaleArgs {
   RunForm form = RunForm::onnx;
 };
 
+// Division of numbers below 2^31 by one that a host knows, without dividing: Granlund and Montgomery, "Division by
+// Invariant Integers using Multiplication" (1994), figure 4.1.
+struct Divisor {
+  std::uint32_t divisor = 1, multiplier = 1, shift = 0;
+
+  static constexpr Divisor of(std::uint32_t divisor) {
+    std::uint32_t shift = 0;
+    while (std::uint64_t{1} << shift < divisor) ++shift;
+    const std::uint64_t multiplier = (((std::uint64_t{1} << shift) - divisor) << 32) / divisor + 1;
+    return {divisor, static_cast<std::uint32_t>(multiplier), shift};
+  }
+  constexpr std::uint32_t quotient(std::uint32_t n) const {
+    return (static_cast<std::uint32_t>(std::uint64_t{n} * multiplier >> 32) + n) >> shift;
+  }
+};
+
 // y[pixel][channel] = epilogue(bias + sum over k of x[pixel][k] * w[channel][k]), a group of channels in each z of the
 // grid, tiles of pixels in x, of channels in y.
 struct ConvArgs {
@@ -47,8 +63,9 @@ struct ConvArgs {
   std::byte* y = nullptr;
   WindowArgs window;
   RowEpilogue epilogue;
-  RunScaleArgs run;         // of kernels that find scales there: bias is then what the zero point is multiplied by
-  std::int64_t pixels = 0;  // of all images of y
+  RunScaleArgs run;  // of kernels that find scales there: bias is then what the zero point is multiplied by
+  Divisor out_width, out_height;              // of the window
+  std::int64_t pixels = 0;                    // of all images of y, fewer than 2^31
   std::int32_t group_in = 1, group_out = 1;   // channels of a group
   std::int32_t padded_out = 1, padded_k = 1;  // of a group, in w
 };
@@ -67,6 +84,8 @@ struct DepthwiseArgs {
   std::int32_t per_input = 1;  // channels of y for each of x
   std::int32_t x_zero_point = 0;
 };
+
+inline constexpr int kWidePoolChannels = 128;  // of a block, of windows that its warps share
 
 struct PoolArgs {
   const std::byte* x = nullptr;

@@ -3,14 +3,17 @@
 
 #include <algorithm>
 
+#include "cuda/device/mma.h"
+
 namespace octavo::cuda {
 namespace {
 
-constexpr std::int64_t kStep = 64;   // bytes of K
-constexpr std::int64_t kStages = 3;  // in shared memory
+constexpr std::int64_t kStep = 64;  // bytes of K
 constexpr std::int64_t kThreads = 128;
 
 constexpr std::int64_t whole(std::int64_t n, std::int64_t unit) { return (n + unit - 1) / unit * unit; }
+
+std::int64_t stages_of(const ConvTileShape& tile) { return conv_stages(static_cast<int>(tile.rows)); }
 
 // Bytes of x that are neighbours in memory, and aligned.
 int copied_at_once(std::int64_t group_in) { return group_in % 16 == 0 ? 16 : group_in % 4 == 0 ? 4 : 1; }
@@ -33,6 +36,7 @@ std::array<std::int64_t, 3> conv_grid(const ConvSizes& s, const ConvTileShape& t
 std::string conv_size_refusal(const ConvSizes& s, const ConvTileShape& tile) {
   constexpr std::int64_t kMostBytes = std::int64_t{1} << 31;
   if (s.k > kMostBytes / s.padded_out / s.groups) return "needs less than 2 GiB of weights";
+  if (s.pixels >= std::int64_t{1} << 31) return "needs fewer than 2^31 pixels";
   return grid_refusal(conv_grid(s, tile));
 }
 
@@ -50,14 +54,14 @@ std::string conv_kernel_suffix(const ConvSizes& s, const ConvTileShape& tile) {
 
 void place_conv(LaunchMaker<ConvArgs>& maker, const ConvSizes& s, const ConvTileShape& tile) {
   ConvArgs& args = maker.arguments;
+  args.out_width = Divisor::of(static_cast<std::uint32_t>(args.window.out_width));
+  args.out_height = Divisor::of(static_cast<std::uint32_t>(args.window.out_height));
   args.pixels = s.pixels;
   args.group_in = static_cast<std::int32_t>(s.group_in), args.group_out = static_cast<std::int32_t>(s.group_out);
   args.padded_out = static_cast<std::int32_t>(s.padded_out), args.padded_k = static_cast<std::int32_t>(s.padded_k);
   maker.launch.grid = conv_grid(s, tile);
   maker.launch.threads = kThreads;
-  const std::int64_t stages = kStages * (tile.rows + tile.columns) * kStep;
-  const std::int64_t sums = tile.rows / 2 * (tile.columns + 4) * 4;
-  maker.launch.shared_bytes = static_cast<int>(std::max(stages, sums));
+  maker.launch.shared_bytes = static_cast<int>(stages_of(tile) * (tile.rows + tile.columns) * kStep);
 }
 
 double conv_ns(const CallView& call, const ConvSizes& s, const ConvTileShape& tile, const Machine& machine) {
@@ -67,7 +71,7 @@ double conv_ns(const CallView& call, const ConvSizes& s, const ConvTileShape& ti
   const BlockWork work{.blocks = static_cast<double>(grid[0] * grid[1] * grid[2]),
                        .block_macs = static_cast<double>(tile.rows * tile.columns * s.padded_k),
                        .share = tile.share * gathering,
-                       .steps = static_cast<double>(s.padded_k / kStep) / (kStages - 1)};
+                       .steps = static_cast<double>(s.padded_k / kStep) / (stages_of(tile) - 1)};
   return std::max(machine.speeds.barrier_ns + blocks_ns(work, machine), memory_ns(call, machine));
 }
 

@@ -27,10 +27,13 @@ Result<std::unique_ptr<Step>> make_max(const CallView& call, const StepSpec& spe
   LaunchMaker<PoolArgs> maker;
   PoolArgs& args = maker.arguments;
   args.window = window_args(call.attrs->as<MaxPoolAttrs>().window, *call.input(0).shape, *call.output().shape);
-  args.threads = call.output().elements();
+  const bool in_chunks = call.input(0).dtype == DType::u8 && args.window.channels % 16 == 0;
+  args.threads = call.output().elements() / (in_chunks ? 16 : 1);
   maker.point(args.x, Operand::input, 0);
   maker.point(args.y, Operand::output, 0);
-  maker.launch.kernel = call.input(0).dtype == DType::u8 ? "max_pool_u8" : "max_pool_f32";
+  maker.launch.kernel = in_chunks                          ? "max_pool_u8_16"
+                        : call.input(0).dtype == DType::u8 ? "max_pool_u8"
+                                                           : "max_pool_f32";
   maker.for_threads(args.threads);
   return maker.make(spec);
 }
@@ -66,6 +69,18 @@ std::string refuse_quantized(const CallView& call) {
   return refuse_window(call, call.attrs->as<QuantizedPoolAttrs>().window);
 }
 
+// Windows that a thread would be long about, whose sums may be added up in any order.
+bool is_wide(const CallView& call) {
+  constexpr std::int64_t kManyTaps = 16;
+  const auto& attrs = call.attrs->as<QuantizedPoolAttrs>();
+  return attrs.form != QuantizedPoolForm::real_average && (*call.output().shape)[3] % 4 == 0 &&
+         attrs.window.kernel[0] * attrs.window.kernel[1] >= kManyTaps;
+}
+
+std::int64_t blocks_of_channels(std::int64_t channels) {
+  return (channels + kWidePoolChannels - 1) / kWidePoolChannels;
+}
+
 Result<std::unique_ptr<Step>> make_quantized(const CallView& call, const StepSpec& spec) {
   const auto& attrs = call.attrs->as<QuantizedPoolAttrs>();
   const StepEpilogue epilogue = *StepEpilogue::of(attrs.epilogue, kPoolOperands, call);
@@ -85,6 +100,12 @@ Result<std::unique_ptr<Step>> make_quantized(const CallView& call, const StepSpe
   constexpr std::string_view kernels[] = {"sum_pool", "average_pool", "mean_pool"};
   maker.launch.kernel = kernels[static_cast<std::size_t>(attrs.form)];
   maker.for_threads(args.threads);
+  if (is_wide(call)) {
+    const std::int64_t pixels = args.threads / args.window.channels;
+    maker.launch.kernel += "_wide";
+    maker.launch.grid = {pixels * blocks_of_channels(args.window.channels), 1, 1};
+    maker.launch.shared_bytes = maker.launch.threads * 5 * static_cast<int>(sizeof(std::int32_t));
+  }
   return maker.make(spec);
 }
 

@@ -1,13 +1,14 @@
 // HostBlock: cuda/device/block.h for hosts, where all threads of a block go through a phase one after the other.
 //
-// What a device leaves to chance is bad luck here: copies to shared memory are made when they are waited for, no
-// sooner, and shared memory is full of a pattern at the beginning.
+// What a device leaves to chance is bad luck here: copies to shared memory are made, and products of groups computed,
+// when they are waited for, no sooner, and shared memory is full of a pattern at the beginning.
 #ifndef OCTAVO_TESTS_SUPPORT_CUDA_BLOCK_H_
 #define OCTAVO_TESTS_SUPPORT_CUDA_BLOCK_H_
 
 #include <array>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <vector>
 
 #include "cuda/device/mma.h"
@@ -49,7 +50,7 @@ class HostBlock {
     std::memcpy(to, from, bytes);
   }
 
-  template <int bytes>
+  template <int bytes, bool = false>
   void copy_async(std::byte* to, const std::byte* from) {
     group_.push_back({to, from, bytes});
   }
@@ -73,6 +74,27 @@ class HostBlock {
         for (int matrix = 0; matrix < 4; ++matrix)
           std::memcpy(own[matrix], address_of(warp + 8 * matrix + lane / 4) + 4 * (lane % 4), 4);
       }
+    }
+  }
+
+  static void publish_copies() {}
+  static void begin_products() {}
+  template <int columns, class OperandsOf>
+  void multiply_group(const OperandsOf& operands_of) {
+    for (int group = 0; group < block_threads; group += kGroup) {
+      std::vector<GroupOperands<columns>> all;
+      for (int t = 0; t < kGroup; ++t) all.push_back(operands_of(group + t));
+      products_.push_back([this, all] { multiply_rows<columns>(all); });
+    }
+  }
+  void commit_products() {
+    pending_products_.push_back(std::move(products_));
+    products_.clear();
+  }
+  template <int pending>
+  void wait_for_products() {
+    for (; pending_products_.size() > pending; pending_products_.pop_front()) {
+      for (const auto& product : pending_products_.front()) product();
     }
   }
 
@@ -109,8 +131,37 @@ class HostBlock {
     }
   }
 
+  // A byte of a row of 64, as wgmma finds it.
+  std::byte swizzled(const std::byte* first, int row, int k) const {
+    const auto place = static_cast<std::size_t>(first - shared_.data() + row * kGroupBytes + k);
+    return shared_[place ^ (place >> 7 & 3) << 4];
+  }
+
+  template <int columns>
+  void multiply_rows(const std::vector<GroupOperands<columns>>& all) const {
+    std::uint8_t a[kGroupRows][kGroupBytes];
+    std::int8_t b[columns][kGroupBytes];
+    for (int k = 0; k < kGroupBytes; ++k) {
+      for (int row = 0; row < kGroupRows; ++row) a[row][k] = static_cast<std::uint8_t>(swizzled(all[0].a, row, k));
+      for (int column = 0; column < columns; ++column)
+        b[column][k] = static_cast<std::int8_t>(swizzled(all[0].b, column, k));
+    }
+    for (int t = 0; t < kGroup; ++t) {
+      const GroupOperands<columns>& own = all[static_cast<std::size_t>(t)];
+      for (int i = 0; i < columns / kMmaColumns * 4; ++i) {
+        const int row = t / kWarp * kMmaRows + t % kWarp / 4 + i % 4 / 2 * 8;
+        const int column = i / 4 * kMmaColumns + t % 4 * 2 + i % 2;
+        auto sum = static_cast<std::uint32_t>(own.sums[i / 4][i % 4]);
+        for (int k = 0; k < kGroupBytes; ++k) sum += static_cast<std::uint32_t>(a[row][k] * b[column][k]);
+        own.sums[i / 4][i % 4] = static_cast<std::int32_t>(sum);
+      }
+    }
+  }
+
   std::array<std::int64_t, 3> index_;
   std::vector<std::byte> shared_;
+  std::vector<std::function<void()>> products_;
+  std::deque<std::vector<std::function<void()>>> pending_products_;
   std::vector<Copy> group_;
   std::deque<std::vector<Copy>> pending_;
 };

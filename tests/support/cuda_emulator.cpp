@@ -40,9 +40,19 @@ constexpr Emulated emulated(std::string_view name) {
   return {name, run, sizeof(Arguments)};
 }
 
+// Every second block as devices with wgmma do it, the others as those without.
+template <int rows, int columns, int copy, bool has_offset, XScale x_scale>
+void conv_tile(HostBlock& block, const ConvArgs& arguments) {
+  constexpr bool kMayGroup = rows % kGroupRows == 0 && !has_offset;
+  constexpr Multiplier kGroups = kMayGroup ? Multiplier::group : Multiplier::warp;
+  if ((block.x() + block.y()) % 2 == 0)
+    conv<ConvTile<rows, columns, copy, kGroups, has_offset, x_scale>>(block, arguments);
+  else conv<ConvTile<rows, columns, copy, Multiplier::warp, has_offset, x_scale>>(block, arguments);
+}
+
 template <int rows, int columns, int copy, bool has_offset = false, XScale x_scale = XScale::known>
 constexpr Emulated tile(std::string_view name) {
-  return emulated<ConvArgs, conv<ConvTile<rows, columns, copy, has_offset, x_scale>>>(name);
+  return emulated<ConvArgs, conv_tile<rows, columns, copy, has_offset, x_scale>>(name);
 }
 
 // Sorted.
@@ -50,6 +60,7 @@ constexpr Emulated kKernels[] = {
     emulated<AttentionArgs, attention<RealHeads>>("attention_f32"),
     emulated<AttentionArgs, attention<StoredHeads>>("attention_q8"),
     emulated<PoolArgs, sum_pool<true>>("average_pool"),
+    emulated<PoolArgs, wide_sum_pool<true>>("average_pool_wide"),
     emulated<BinaryArgs, binary>("binary_f32"),
     emulated<ByteSoftmaxArgs, byte_softmax>("byte_softmax"),
     emulated<CastArgs, cast>("cast"),
@@ -101,6 +112,7 @@ constexpr Emulated kKernels[] = {
     emulated<LineArgs, softmax<true>>("log_softmax_f32"),
     emulated<PoolArgs, max_pool<float>>("max_pool_f32"),
     emulated<PoolArgs, max_pool<std::uint8_t>>("max_pool_u8"),
+    emulated<PoolArgs, max_pool_chunks>("max_pool_u8_16"),
     emulated<PoolArgs, mean_pool>("mean_pool"),
     emulated<StridedArgs, move<std::uint8_t>>("move_1"),
     emulated<StridedArgs, move<std::uint32_t>>("move_4"),
@@ -127,6 +139,7 @@ constexpr Emulated kKernels[] = {
     emulated<RowScaleArgs, scale_row<WordRow, 128>>("scale_row_s16_128"),
     emulated<LineArgs, softmax<false>>("softmax_f32"),
     emulated<PoolArgs, sum_pool<false>>("sum_pool"),
+    emulated<PoolArgs, wide_sum_pool<false>>("sum_pool_wide"),
     emulated<SumArgs, sums_of>("sums"),
     emulated<BytesArgs, table<std::uint8_t>>("table_1"),
     emulated<BytesArgs, table<std::uint32_t>>("table_4"),

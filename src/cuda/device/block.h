@@ -7,11 +7,12 @@
 #ifndef OCTAVO_CUDA_DEVICE_BLOCK_H_
 #define OCTAVO_CUDA_DEVICE_BLOCK_H_
 
+#include "cuda/device/group_mma.h"
 #include "cuda/device/mma.h"
 
 namespace octavo::cuda {
 
-extern __shared__ __align__(128) std::byte dynamic_shared[];
+extern __shared__ __align__(1024) std::byte dynamic_shared[];
 
 struct Block {
   // Of every thread its own.
@@ -41,11 +42,12 @@ struct Block {
     *reinterpret_cast<Unit*>(to) = *reinterpret_cast<const Unit*>(from);
   }
 
-  // Bytes from global to shared memory (4, 8 or 16, aligned to as many), there once they have been waited for.
-  template <int bytes>
+  // Bytes from global to shared memory (4 or 16, aligned to as many), there once they have been waited for; kStays:
+  // others will ask for them soon, so that they are worth a place in the multiprocessor's cache.
+  template <int bytes, bool kStays = false>
   __device__ __forceinline__ static void copy_async(std::byte* to, const std::byte* from) {
     const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
-    if constexpr (bytes == 16)
+    if constexpr (bytes == 16 && !kStays)
       asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from) : "memory");
     else asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(address), "l"(from), "n"(bytes) : "memory");
   }
@@ -80,6 +82,28 @@ struct Block {
         : "+r"(own.sums[0]), "+r"(own.sums[1]), "+r"(own.sums[2]), "+r"(own.sums[3])
         : "r"(own.a[0]), "r"(own.a[1]), "r"(own.a[2]), "r"(own.a[3]), "r"(own.b[0]), "r"(own.b[1]));
   }
+
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  // What has been copied to shared memory, or written there, may be read by multiply_group after the next sync.
+  __device__ __forceinline__ static void publish_copies() {
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  }
+  // wgmma of u8 by s8, 64 bytes of K: operands_of(thread) has the sums of a thread, and the operands of its four warps.
+  // Between begin and commit; sums are there once they have been waited for.
+  __device__ __forceinline__ static void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+  template <int columns, class OperandsOf>
+  __device__ __forceinline__ static void multiply_group(const OperandsOf& operands_of) {
+    const GroupOperands<columns> own = operands_of(static_cast<int>(threadIdx.x));
+    group_mma(own.sums, descriptor_of(own.a), descriptor_of(own.b));
+  }
+  __device__ __forceinline__ static void commit_products() {
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+  }
+  template <int pending>
+  __device__ __forceinline__ static void wait_for_products() {
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
+  }
+#endif
 };
 
 }  // namespace octavo::cuda

@@ -17,10 +17,18 @@
 namespace octavo::cuda {
 namespace {
 
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+constexpr bool kHasGroups = true;
+#else
+constexpr bool kHasGroups = false;
+#endif
+
 template <int kRows, int kColumns, int kCopy, bool kHasOffset = false, XScale kXScale = XScale::known>
 __device__ __forceinline__ void conv_tile(const ConvArgs& arguments) {
+  constexpr bool kByGroup = kHasGroups && kRows % kGroupRows == 0 && !kHasOffset;
+  constexpr Multiplier kMultiplier = kByGroup ? Multiplier::group : Multiplier::warp;
   Block block;
-  conv<ConvTile<kRows, kColumns, kCopy, kHasOffset, kXScale>>(block, arguments);
+  conv<ConvTile<kRows, kColumns, kCopy, kMultiplier, kHasOffset, kXScale>>(block, arguments);
 }
 
 }  // namespace
@@ -130,6 +138,18 @@ extern "C" __global__ void __launch_bounds__(256) float_conv_direct(const __grid
 extern "C" __global__ void __launch_bounds__(256) float_depthwise(const __grid_constant__ FloatDepthwiseArgs a) {
   Block block;
   float_depthwise(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) max_pool_u8_16(const __grid_constant__ PoolArgs a) {
+  Block block;
+  max_pool_chunks(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) sum_pool_wide(const __grid_constant__ PoolArgs a) {
+  Block block;
+  wide_sum_pool<false>(block, a);
+}
+extern "C" __global__ void __launch_bounds__(256) average_pool_wide(const __grid_constant__ PoolArgs a) {
+  Block block;
+  wide_sum_pool<true>(block, a);
 }
 extern "C" __global__ void __launch_bounds__(256) max_pool_u8(const __grid_constant__ PoolArgs a) {
   Block block;

@@ -7,6 +7,9 @@
 //   b[0], b[1]   b[column t / 4][four ..], the same 16 bytes of K further
 // ldmatrix.x4 gives each thread four words: of matrix i, 8 rows of 16 bytes whose addresses threads 8i to 8i + 7 have,
 // the word t % 4 of row t / 4.
+// wgmma.m64nNk32 (PTX ISA, sm_90a), twice: four warps multiply 64 rows of 64 bytes by N columns of 64, both in shared
+// memory, of which bits 4 and 5 of an address are what bits 7 and 8 of it are added to (the swizzle of 64
+// bytes). A warp has 16 of the rows; of eight columns a thread has what it has of mma.m16n8k32.
 #ifndef OCTAVO_CUDA_DEVICE_MMA_H_
 #define OCTAVO_CUDA_DEVICE_MMA_H_
 
@@ -17,10 +20,23 @@ namespace octavo::cuda {
 inline constexpr int kWarp = 32;
 inline constexpr int kMmaRows = 16, kMmaColumns = 8, kMmaBytes = 32;
 
+inline constexpr int kGroup = 4 * kWarp, kGroupRows = 64, kGroupBytes = 64;
+
+// Steps of K in shared memory, of a convolution's tile of so many rows: small ones wait for memory more than they
+// multiply.
+constexpr int conv_stages(int rows) { return rows <= 32 ? 8 : 4; }
+
 struct MmaOperands {
   std::int32_t (&sums)[4];
   const std::uint32_t (&a)[4];
   const std::uint32_t (&b)[2];
+};
+
+// a and b: the first row.
+template <int columns>
+struct GroupOperands {
+  std::int32_t (&sums)[columns / kMmaColumns][4];
+  const std::byte *a, *b;
 };
 
 // Where the words of ldmatrix.x4 go.

@@ -1,8 +1,9 @@
-// Pools over NHWC images: a thread has one channel of one pixel, neighbours have neighbours. Part of cuda/device/.
+// Pools over NHWC images: a thread has one channel of one pixel, or some that are neighbours. Part of cuda/device/.
 #ifndef OCTAVO_CUDA_DEVICE_POOL_H_
 #define OCTAVO_CUDA_DEVICE_POOL_H_
 
 #include "cuda/arguments.h"
+#include "cuda/device/mma.h"
 #include "cuda/device/quad.h"
 #include "cuda/device/taps.h"
 #include "kernels/epilogue/generic.h"
@@ -40,9 +41,52 @@ OCTAVO_DEVICE void max_pool(Block& block, const PoolArgs& p) {
   });
 }
 
+// Of four bytes each.
+OCTAVO_DEVICE std::uint32_t max_of_bytes(std::uint32_t a, std::uint32_t b) {
+#ifdef __CUDA_ARCH__
+  return __vmaxu4(a, b);
+#else
+  std::uint32_t greatest = 0;
+  for (std::uint32_t byte = 0xff; byte != 0; byte <<= 8) greatest |= (a & byte) > (b & byte) ? a & byte : b & byte;
+  return greatest;
+#endif
+}
+
+// Of u8, sixteen channels at once; `threads` have as many.
+template <class Block>
+OCTAVO_DEVICE void max_pool_chunks(Block& block, const PoolArgs& p) {
+  constexpr int kChannels = 16;
+  each_thread(block, p.threads, [&](std::int64_t thread) {
+    const WindowArgs& g = p.window;
+    const std::int64_t chunks = g.channels / kChannels, channel = thread % chunks * kChannels;
+    const WindowCorner corner = corner_of(g, thread / chunks);
+    Quad<std::uint32_t> best;
+    for (std::int32_t tap = 0; tap < g.kernel_h * g.kernel_w; ++tap) {
+      const std::int64_t place = tap_of(g, corner, tap);
+      if (place < 0) continue;
+      Quad<std::uint32_t> x;
+      Block::template copy<kChannels>(reinterpret_cast<std::byte*>(x.at), p.x + place + channel);
+      unrolled<kQuad>([&](auto i) { best[i] = max_of_bytes(best[i], x[i]); });
+    }
+    Block::template copy<kChannels>(p.y + thread * kChannels, reinterpret_cast<const std::byte*>(best.at));
+  });
+}
+
 OCTAVO_DEVICE std::int32_t stored_at(const PoolArgs& p, std::int64_t at) {
   const auto* x = reinterpret_cast<const std::uint8_t*>(p.x) + at;
   return p.is_signed != 0 ? Scalar::widen_s8(x) : Scalar::widen_u8(x);
+}
+
+// What a sum of so many taps inside becomes: for integer_average, where `kDivides`, and the epilogue.
+template <bool kDivides>
+OCTAVO_DEVICE void finish_sum(const PoolArgs& p, std::int64_t element, std::int32_t sum, std::int32_t inside) {
+  if constexpr (kDivides) {
+    const std::int32_t count = p.count > 0 ? p.count : inside;
+    sum = (sum > 0 ? sum + count / 2 : sum - count / 2) / count;
+  }
+  const RowEpilogue e = with_factors_at(p.epilogue, element % p.window.channels * p.epilogue.factor_step);
+  const std::int64_t bytes = e.result == RowEpilogue::Result::bytes ? 1 : 4;
+  finish_sums<Scalar>(e, &sum, 1, 1, p.y + element * bytes);
 }
 
 // QuantizedPoolForm::sum, and integer_average where `kDivides`.
@@ -53,13 +97,46 @@ OCTAVO_DEVICE void sum_pool(Block& block, const PoolArgs& p) {
     const std::int32_t inside = for_taps(p.window, thread, [&](std::int64_t at) {
       sum = Scalar::add_s32(sum, Scalar::sub_s32(stored_at(p, at), p.x_zero_point));
     });
-    if constexpr (kDivides) {
-      const std::int32_t count = p.count > 0 ? p.count : inside;
-      sum = (sum > 0 ? sum + count / 2 : sum - count / 2) / count;
+    finish_sum<kDivides>(p, thread, sum, inside);
+  });
+}
+
+// The same where windows are large: eight warps share the taps of one pixel, for 128 channels.
+template <bool kDivides, class Block>
+OCTAVO_DEVICE void wide_sum_pool(Block& block, const PoolArgs& p) {
+  constexpr int kWarps = kThreadsOfBlock / kWarp;
+  const WindowArgs& g = p.window;
+  const std::int64_t blocks = (g.channels + kWidePoolChannels - 1) / kWidePoolChannels, pixel = block.x() / blocks;
+  const std::int64_t first = block.x() % blocks * kWidePoolChannels;
+  auto* sums = reinterpret_cast<Quad<std::int32_t>*>(block.shared());
+  auto* counts = reinterpret_cast<std::int32_t*>(block.shared() + kThreadsOfBlock * sizeof *sums);
+  block.each([&](int t) {
+    const std::int64_t channel = first + t % kWarp * kQuad;
+    const WindowCorner corner = corner_of(g, pixel);
+    Quad<std::int32_t> sum;
+    std::int32_t inside = 0;
+    for (std::int32_t tap = t / kWarp; channel < g.channels && tap < g.kernel_h * g.kernel_w; tap += kWarps) {
+      const std::int64_t place = tap_of(g, corner, tap);
+      if (place < 0) continue;
+      Quad<std::uint8_t> x;
+      load_quad<Block>(reinterpret_cast<const std::uint8_t*>(p.x) + place + channel, kQuad, true, x);
+      unrolled<kQuad>([&](auto i) {
+        const std::int32_t stored = p.is_signed != 0 ? Scalar::widen_s8(&x[i]) : Scalar::widen_u8(&x[i]);
+        sum[i] = Scalar::add_s32(sum[i], Scalar::sub_s32(stored, p.x_zero_point));
+      });
+      ++inside;
     }
-    const RowEpilogue e = with_factors_at(p.epilogue, thread % p.window.channels * p.epilogue.factor_step);
-    const std::int64_t bytes = e.result == RowEpilogue::Result::bytes ? 1 : 4;
-    finish_sums<Scalar>(e, &sum, 1, 1, p.y + thread * bytes);
+    sums[t] = sum, counts[t] = inside;
+  });
+  block.sync();
+  block.each([&](int t) {
+    if (t >= kWidePoolChannels || first + t >= g.channels) return;
+    std::int32_t sum = 0, inside = 0;
+    for (int warp = 0; warp < kWarps; ++warp) {
+      sum = Scalar::add_s32(sum, sums[warp * kWarp + t / kQuad].at[t % kQuad]);
+      inside += counts[warp * kWarp + t / kQuad];
+    }
+    finish_sum<kDivides>(p, pixel * g.channels + first + t, sum, inside);
   });
 }
 

@@ -36,7 +36,13 @@ struct Scalar : Lane {
   // Of all lanes, wrapping.
   static constexpr std::int32_t total(S32 x) { return x; }
   // To nearest even; in range.
-  static constexpr S32 round(F32 x) { return static_cast<std::int32_t>(__builtin_lrintf(x)); }
+  static constexpr S32 round(F32 x) {
+#ifdef __CUDA_ARCH__
+    return __float2int_rn(x);  // one instruction; by way of 64 bits it is several slow ones
+#else
+    return static_cast<std::int32_t>(__builtin_lrintf(x));
+#endif
+  }
 
   static constexpr S32 mul_s32(S32 a, S32 b) {
     return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) * static_cast<std::uint32_t>(b));

@@ -1,0 +1,194 @@
+// What becomes of a tile's sums. Part of cuda/device/.
+//
+// Bytes are finished where their sums are, in registers, gathered in shared memory and copied to y by 16; another
+// tensor that is added comes the same way. Whatever else is written goes through shared memory as sums, half a tile at
+// a time, so that a thread finishes four neighbouring channels.
+#ifndef OCTAVO_CUDA_DEVICE_CONV_RESULT_H_
+#define OCTAVO_CUDA_DEVICE_CONV_RESULT_H_
+
+#include "cuda/arguments.h"
+#include "cuda/device/conv_tile.h"
+
+namespace octavo::cuda {
+
+template <class Tile, class Block>
+struct ConvResult {
+  Block& block;
+  const ConvArgs& p;
+  typename Block::template Each<TileSums<Tile>>& sums;
+
+  // Kernels for scales of a run take weights with offsets and without.
+  OCTAVO_DEVICE bool has_offset() const { return Tile::kHasOffset && (!Tile::kInRun || p.w_offset != nullptr); }
+
+  // ---- bytes ----
+
+  OCTAVO_DEVICE bool is_bytes() const {
+    const RowEpilogue& e = p.epilogue;
+    return !Tile::kInRun && !has_offset() && e.result == RowEpilogue::Result::bytes &&
+           (e.addition == Addition::none || !e.other_is_words) && p.group_out % kChunkBytes == 0;
+  }
+
+  // f(16 bytes of the tile in shared memory, where they lie in a tensor of y's shape) for those inside of y.
+  template <class F>
+  OCTAVO_DEVICE void each_chunk(const F& f) {
+    constexpr int kChunksOfRow = Tile::kColumns / kChunkBytes, kAll = Tile::kRows * kChunksOfRow;
+    block.each([&](int t) {
+      unrolled<(kAll + Tile::kThreads - 1) / Tile::kThreads>([&](auto i) {
+        const int number = t + i * Tile::kThreads;
+        const int row = number / kChunksOfRow, column = number % kChunksOfRow * kChunkBytes;
+        const std::int64_t pixel = block.x() * Tile::kRows + row;
+        const std::int64_t own = block.y() * Tile::kColumns + column;
+        if (number < kAll && pixel < p.pixels && own < p.group_out)
+          f(block.shared() + row * Tile::kBytePitch + column,
+            pixel * p.window.out_channels + block.z() * p.group_out + own);
+      });
+    });
+  }
+
+  // The constants of a thread's first two channels; those of its others are eight behind the last ones.
+  struct PairConstants {
+    const std::int32_t* bias;
+    const float *multiplier, *rest;  // rest: null where there is none
+  };
+  struct alignas(8) Reals {
+    float at[2];
+  };
+  struct alignas(8) Integers {
+    std::int32_t at[2];
+  };
+
+  // The two neighbouring results of sums[m][n][2 * half ..], over what is added to them. The kind of an addition is
+  // known here, so that code which no block runs is not in the way of what it runs.
+  template <Addition kAddition>
+  OCTAVO_DEVICE void finish_pair(const std::int32_t (&own)[4], int half, const Integers& bias, const Reals& multiplier,
+                                 const Reals& rest, std::byte* place) const {
+    RowEpilogue e = p.epilogue;
+    e.addition = kAddition;
+    const auto* others = reinterpret_cast<const std::uint16_t*>(place);
+    const std::uint32_t both = kAddition == Addition::none ? 0 : *others;
+    std::uint32_t stored[2];
+    unrolled<2>([&](auto i) __attribute__((always_inline)) {
+      const auto byte = static_cast<std::uint8_t>(both >> 8 * i);
+      const std::int32_t other = e.other_is_signed ? static_cast<std::int8_t>(byte) : std::int32_t{byte};
+      // A rest of 0 changes no sum that was an integer.
+      const float real = Scalar::add(Scalar::to_f32(Scalar::add_s32(own[2 * half + i], bias.at[i])), rest.at[i]);
+      stored[i] = static_cast<std::uint8_t>(stored_of(e, real, multiplier.at[i], other));
+    });
+    *reinterpret_cast<std::uint16_t*>(place) = static_cast<std::uint16_t>(stored[0] | stored[1] << 8);
+  }
+
+  // Inlined by force: sums are registers only where no function is given them.
+  template <Addition kAddition>
+  OCTAVO_DEVICE void finish_pairs() {
+    block.each([&](int t) __attribute__((always_inline)) {
+      const RowEpilogue& e = p.epilogue;
+      const std::int64_t first = block.z() * p.padded_out + block.y() * Tile::kColumns + Tile::column_of(t, 0, 0);
+      const std::int32_t* biases = p.bias + first;
+      const float* multipliers = e.multiplier + first;
+      const float* rests = e.rest == nullptr ? nullptr : e.rest + first;
+      std::byte* corner = block.shared() + Tile::row_of(t, 0, 0) * Tile::kBytePitch + Tile::column_of(t, 0, 0);
+      unrolled<Tile::kMmaN>([&](auto n) __attribute__((always_inline)) {
+        constexpr int kColumn = n * kMmaColumns;
+        const auto bias = *reinterpret_cast<const Integers*>(biases + kColumn);
+        const auto multiplier = *reinterpret_cast<const Reals*>(multipliers + kColumn);
+        const auto rest = rests == nullptr ? Reals{} : *reinterpret_cast<const Reals*>(rests + kColumn);
+        unrolled<Tile::kMmaM>([&](auto m) __attribute__((always_inline)) {
+          unrolled<2>([&](auto half) __attribute__((always_inline)) {
+            constexpr int kRow = m * Tile::kMmaPitch + half * 8;
+            finish_pair<kAddition>(sums[t].at[m][n], half, bias, multiplier, rest,
+                                   corner + kRow * Tile::kBytePitch + kColumn);
+          });
+        });
+      });
+    });
+  }
+
+  OCTAVO_DEVICE void finish_all_pairs() {
+    switch (p.epilogue.addition) {
+      case Addition::none: return finish_pairs<Addition::none>();
+      case Addition::before_rounding: return finish_pairs<Addition::before_rounding>();
+      case Addition::real_first: return finish_pairs<Addition::real_first>();
+      case Addition::real_second: return finish_pairs<Addition::real_second>();
+      case Addition::integer: return finish_pairs<Addition::integer>();
+    }
+  }
+
+  OCTAVO_DEVICE void finish_bytes() {
+    if (p.epilogue.addition != Addition::none) {
+      each_chunk(
+          [&](std::byte* chunk, std::int64_t element) { Block::template copy<kChunkBytes>(chunk, p.other + element); });
+      block.sync();
+    }
+    finish_all_pairs();
+    block.sync();
+    const std::uint8_t* table = p.epilogue.table;
+    each_chunk([&](std::byte* chunk, std::int64_t element) {
+      auto* bytes = reinterpret_cast<std::uint8_t*>(chunk);
+      for (int i = 0; table != nullptr && i < kChunkBytes; ++i) bytes[i] = table[bytes[i]];
+      Block::template copy<kChunkBytes>(p.y + element, chunk);
+    });
+  }
+
+  // ---- anything ----
+
+  // The sums of half of the rows to shared memory.
+  OCTAVO_DEVICE void lay_out(int half) {
+    auto* shared = reinterpret_cast<std::int32_t*>(block.shared());
+    block.each([&](int t) {
+      unrolled<Tile::kMmaM>([&](auto m) {
+        const int first = Tile::row_of(t, m, 0) - half * Tile::kHalf;
+        if (first < 0 || first >= Tile::kHalf) return;
+        unrolled<Tile::kMmaN>([&](auto n) {
+          unrolled<4>([&](auto i) {
+            const int column = Tile::column_of(t, n, i);
+            std::int32_t sum = sums[t].at[m][n][i];
+            if constexpr (Tile::kHasOffset) {
+              const std::int64_t channel = block.z() * p.padded_out + block.y() * Tile::kColumns + column;
+              if (has_offset()) sum = Scalar::add_s32(sum, Scalar::mul_s32(sums[t].of_rows[m][i], p.w_offset[channel]));
+            }
+            shared[(first + i / 2 * 8) * Tile::kSumPitch + column] = sum;
+          });
+        });
+      });
+    });
+  }
+
+  // Those sums to y.
+  OCTAVO_DEVICE void finish(int half) {
+    constexpr int kQuads = Tile::kColumns / kQuad, kRowsAtOnce = Tile::kThreads / kQuads;
+    const auto* shared = reinterpret_cast<const std::int32_t*>(block.shared());
+    const WindowArgs& g = p.window;
+    const bool is_whole = p.group_out % kQuad == 0;
+    block.each([&](int t) {
+      const auto own = static_cast<std::int32_t>(block.y()) * Tile::kColumns + t % kQuads * kQuad;  // of the group
+      const int count = p.group_out - own < kQuad ? p.group_out - own : kQuad;
+      if (count <= 0) return;
+      const auto channels = QuadChannels::of(p.epilogue, p.bias, block.z() * p.padded_out + own, kQuad);
+      for (int row = t / kQuads; row < Tile::kHalf; row += kRowsAtOnce) {
+        const std::int64_t pixel = block.x() * Tile::kRows + half * Tile::kHalf + row;
+        if (pixel >= p.pixels) return;
+        Quad<std::int32_t> quad;
+        unrolled<kQuad>([&](auto i) { quad[i] = shared[row * Tile::kSumPitch + t % kQuads * kQuad + i]; });
+        const std::int64_t element = pixel * g.out_channels + block.z() * p.group_out + own;
+        if constexpr (Tile::kInRun)
+          finish_quad_in_run<Block>(p.epilogue, p.run, pixel / p.run.pixels, channels, quad, p.other, p.y, element,
+                                    count, is_whole);
+        else finish_quad<Block>(p.epilogue, channels, quad, p.other, p.y, element, count, is_whole);
+      }
+    });
+  }
+
+  OCTAVO_DEVICE void write() {
+    if (is_bytes()) return finish_bytes();
+    unrolled<2>([&](auto half) {
+      lay_out(half);
+      block.sync();
+      finish(half);
+      block.sync();
+    });
+  }
+};
+
+}  // namespace octavo::cuda
+
+#endif  // OCTAVO_CUDA_DEVICE_CONV_RESULT_H_
