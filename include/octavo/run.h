@@ -47,6 +47,7 @@ struct PlanInfo {
   std::int64_t steps = 0;                       // kernels called in a run
   std::int64_t macs = 0;                        // multiply-accumulates of all convolutions and matrix products
   std::uint64_t arena_bytes = 0;                // memory of each context
+  bool is_for_device = false;                   // a CUDA device runs it, in whose memory tensors of a run may lie
   std::int64_t steps_by_image = 0;              // the first steps run on one image of the batch after the other
   std::uint64_t image_bytes = 0;                // memory of each thread for these
   std::vector<std::string> islands;             // what runs in float inside an int8 plan: "node (operator): reason"
@@ -258,7 +259,9 @@ class Context {
   // caller's.
   std::uint64_t memory_bytes() const;
   // Reads and writes the caller's memory in place: tensors in the order of inputs() and outputs(), which must not
-  // overlap and are not looked at after the call. An integer plan allocates nothing; layers in fp32 allocate inside
+  // overlap and are not looked at after the call. Those of a plan for a device are copied, and may be memory of that
+  // device (what cuMemAlloc, cudaMalloc or a framework gave), complete by then; results are there when the call
+  // returns. An integer plan allocates nothing; layers in fp32 allocate inside
   // oneDNN, and references (target scalar, allow_reference) for their results. Errors: usage, naming the tensor that is
   // not what the plan says; resource, naming the step that lacked memory; cancelled, where `stop`, which is asked
   // between steps, ends it: then the outputs are undefined, and the next run is as good as any. What a hook or a

@@ -48,6 +48,7 @@ std::vector<std::string> worker_arguments(const BenchVariant& variant, const Con
   for (const std::string& input : variant.inputs) add("--input", input);
   add("--max-iterations", std::to_string(variant.choice.max_iterations));
   add("--device", std::to_string(variant.choice.device));
+  if (variant.choice.keeps_tensors_there) arguments.emplace_back("--tensors-on-device");
   for (const auto& [name, shape] : variant.choice.shapes) {
     if (!shape.empty()) add("--shape", name + "=" + Shape(shape).to_string());  // of a number there is only one
   }
@@ -282,6 +283,7 @@ nlohmann::json bench_json(const std::vector<BenchRun>& runs) {
         {"batch", run.batch},
         {"shapes", run.shapes},
         {"threads", run.threads},
+        {"tensors", run.variant.choice.keeps_tensors_there ? "device" : "host"},
         {"runs", run.runs()},
         {"latency_ms",
          {{"min", run.latency_ms(0.0)},

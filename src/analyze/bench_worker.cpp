@@ -114,6 +114,8 @@ int bench_worker(const BenchVariant& variant, const Contexts& contexts, const Fi
   const double planning_ms = made.made > 0 ? contexts_ms : 0.0;  // which a request of a new size waits for
   for (Session& session : *sessions) {
     if (const Status filled = fill(session); !filled) return fail(filled.errors());
+    if (!variant.choice.keeps_tensors_there) continue;
+    if (const Status moved = session.move_to_device(variant.choice.device); !moved) return fail(moved.errors());
   }
   Session& first = sessions->front();
   const auto before = Clock::now();

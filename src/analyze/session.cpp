@@ -11,6 +11,7 @@
 #include "api/inside.h"
 #include "base/machine.h"
 #include "base/sizes.h"
+#include "run/device.h"
 
 namespace octavo {
 namespace {
@@ -262,6 +263,27 @@ Status Session::run_program() {
 Status Session::run() {
   if (unpadded_) return unpadded_->run(input_refs_, output_refs_);
   return program_ ? run_program() : context_->run(input_refs_, output_refs_);
+}
+
+Status Session::move_to_device(int device) {
+  if (!context_ || !plan_.is_for_device)
+    return Error{.kind = ErrorKind::usage,
+                 .where = "--tensors device",
+                 .found = "a plan for processors",
+                 .expected = "one for a device (--target cuda)"};
+  const auto move = [&](const Tensor& tensor, auto& ref) -> Status {
+    auto memory = linked_devices()->upload({tensor.data(), tensor.bytes()}, device);
+    if (!memory) return memory.errors();
+    ref.data = on_device_.emplace_back(std::move(*memory)).get();
+    return ok_status();
+  };
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    if (Status status = move(inputs_[i], input_refs_[i]); !status) return status;
+  }
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    if (Status status = move(outputs_[i], output_refs_[i]); !status) return status;
+  }
+  return ok_status();
 }
 
 Status Session::skip_padding(const std::string& mask) {

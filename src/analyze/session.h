@@ -3,6 +3,7 @@
 #define OCTAVO_ANALYZE_SESSION_H_
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ struct RunChoice {
   v1::InputShapes shapes = {};
   std::int64_t max_iterations = v1::LoadOptions{}.max_iterations;  // of a model of several parts
   int device = v1::LoadOptions{}.device;                           // of plans for one
+  bool keeps_tensors_there = false;                                // inputs and outputs lie in its memory
 };
 
 // What the request asks for of the model at `path`.
@@ -72,6 +74,9 @@ class Session {
   std::vector<Tensor>& inputs() { return inputs_; }
   const std::vector<Tensor>& outputs() const { return outputs_; }
   Status run();
+  // From now on `run` reads the inputs as they are now, and writes outputs, in memory of the device that runs the plan;
+  // outputs() are not its results. Errors: usage, of what processors run; resource.
+  Status move_to_device(int device);
   // From now on `run` leaves out what only pads sequences (octavo/unpadded.h), by this input. Errors: usage (the model
   // or the input has another form).
   Status skip_padding(const std::string& mask);
@@ -91,6 +96,7 @@ class Session {
   std::vector<Tensor> outputs_;
   std::vector<v1::ConstTensorRef> input_refs_;
   std::vector<v1::TensorRef> output_refs_;
+  std::vector<std::shared_ptr<std::byte>> on_device_;  // what these point to, once it lies there
 };
 
 // How a picture becomes its input: what is left of a SPEC that is computed inside, else what the request says, if

@@ -26,9 +26,12 @@ struct Arguments {
   BenchOptions options;
   std::vector<std::string> inputs;
   ContextsArguments contexts;
+  bool keeps_tensors_there = false;
   std::string json;
   CompileArguments compile;
 };
+
+constexpr Word<bool> kTensorPlaces[] = {{"host", false}, {"device", true}};
 
 constexpr Word<Precision> kPlanPrecisions[] = {{name_of(Precision::int8), Precision::int8},
                                                {name_of(Precision::fp32), Precision::fp32}};
@@ -174,6 +177,7 @@ Result<std::vector<BenchRun>> measure(const Arguments& arguments, const std::vec
         return done.errors();
     }
   }
+  for (BenchVariant& variant : variants) variant.choice.keeps_tensors_there = arguments.keeps_tensors_there;
   Progress progress("measuring");
   BenchOptions options = arguments.options;
   options.threads = requests.front().threads;
@@ -225,6 +229,10 @@ void add_bench(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   add_timed_inputs(verb, arguments->inputs);
   add_contexts_options(verb, arguments->contexts);
+  add_word_option(
+      verb, "--tensors", arguments->keeps_tensors_there, kTensorPlaces,
+      "host: inputs and outputs lie in this machine's memory; or device: in that of the CUDA device, so that "
+      "nothing is copied between them");
   verb.add_option("--json", arguments->json, "write the figures as JSON")->type_name("F");
   add_run_options(verb, arguments->compile, Batches::several);
   verb.callback([arguments, &exit_code] { exit_code = run_bench(*arguments); });
@@ -252,6 +260,7 @@ void add_bench_worker(CLI::App& app, int& exit_code) {
   verb.add_option("--contexts", worker->contexts.count);
   verb.add_option("--max-iterations", choice.max_iterations);
   verb.add_option("--device", choice.device);
+  verb.add_flag("--tensors-on-device", choice.keeps_tensors_there);
   verb.add_option("--input", worker->inputs);
   verb.callback([worker, &exit_code] {
     auto given = read_inputs(worker->inputs);

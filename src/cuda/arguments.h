@@ -18,12 +18,32 @@
 
 namespace octavo::cuda {
 
+// Division of numbers below 2^31 by one that a host knows, without dividing: Granlund and Montgomery, "Division by
+// Invariant Integers using Multiplication" (1994), figure 4.1.
+struct Divisor {
+  std::uint32_t divisor = 1, multiplier = 1, shift = 0;
+
+  // Of 1 to 2^31 - 1; others stay 1, and are for kernels that divide.
+  static constexpr Divisor of(std::int64_t extent) {
+    if (extent < 1 || extent >= std::int64_t{1} << 31) return {};
+    const auto divisor = static_cast<std::uint32_t>(extent);
+    std::uint32_t shift = 0;
+    while (std::uint64_t{1} << shift < divisor) ++shift;
+    const std::uint64_t multiplier = (((std::uint64_t{1} << shift) - divisor) << 32) / divisor + 1;
+    return {divisor, static_cast<std::uint32_t>(multiplier), shift};
+  }
+  constexpr std::uint32_t quotient(std::uint32_t n) const {
+    return (static_cast<std::uint32_t>(std::uint64_t{n} * multiplier >> 32) + n) >> shift;
+  }
+};
+
 // How a window slides over an NHWC image.
 struct WindowArgs {
   std::int32_t height = 1, width = 1, channels = 1;              // of x
   std::int32_t out_height = 1, out_width = 1, out_channels = 1;  // of y
   std::int32_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
   std::int32_t pad_top = 0, pad_left = 0;
+  Divisor by_out_width, by_out_height, by_kernel_w;
 };
 
 // Scales and zero points of x that are known in a run, one for so many pixels of y; what reals are clamped to.
@@ -33,22 +53,6 @@ struct RunScaleArgs {
   std::int64_t pixels = 1;
   float lowest = 0.0f, highest = 0.0f;
   RunForm form = RunForm::onnx;
-};
-
-// Division of numbers below 2^31 by one that a host knows, without dividing: Granlund and Montgomery, "Division by
-// Invariant Integers using Multiplication" (1994), figure 4.1.
-struct Divisor {
-  std::uint32_t divisor = 1, multiplier = 1, shift = 0;
-
-  static constexpr Divisor of(std::uint32_t divisor) {
-    std::uint32_t shift = 0;
-    while (std::uint64_t{1} << shift < divisor) ++shift;
-    const std::uint64_t multiplier = (((std::uint64_t{1} << shift) - divisor) << 32) / divisor + 1;
-    return {divisor, static_cast<std::uint32_t>(multiplier), shift};
-  }
-  constexpr std::uint32_t quotient(std::uint32_t n) const {
-    return (static_cast<std::uint32_t>(std::uint64_t{n} * multiplier >> 32) + n) >> shift;
-  }
 };
 
 // y[pixel][channel] = epilogue(bias + sum over k of x[pixel][k] * w[channel][k]), a group of channels in each z of the
@@ -63,9 +67,8 @@ struct ConvArgs {
   std::byte* y = nullptr;
   WindowArgs window;
   RowEpilogue epilogue;
-  RunScaleArgs run;  // of kernels that find scales there: bias is then what the zero point is multiplied by
-  Divisor out_width, out_height;              // of the window
-  std::int64_t pixels = 0;                    // of all images of y, fewer than 2^31
+  RunScaleArgs run;         // of kernels that find scales there: bias is then what the zero point is multiplied by
+  std::int64_t pixels = 0;  // of all images of y, fewer than 2^31
   std::int32_t group_in = 1, group_out = 1;   // channels of a group
   std::int32_t padded_out = 1, padded_k = 1;  // of a group, in w
 };
@@ -81,6 +84,7 @@ struct DepthwiseArgs {
   WindowArgs window;
   RowEpilogue epilogue;
   std::int64_t threads = 0;    // of all blocks that have something to do
+  Divisor by_groups;           // threads of a pixel
   std::int32_t per_input = 1;  // channels of y for each of x
   std::int32_t x_zero_point = 0;
 };
@@ -93,6 +97,7 @@ struct PoolArgs {
   WindowArgs window;
   RowEpilogue epilogue;
   std::int64_t threads = 0;
+  Divisor by_groups;  // threads of a pixel
   std::int32_t x_zero_point = 0;
   float x_scale = 1.0f;
   std::int32_t count = 0;                            // what means divide by; 0: taps inside the image
@@ -113,6 +118,7 @@ struct StridedArgs {
   std::int64_t elements = 0;
   std::int64_t x_first = 0;  // element of x that the first one of y is
   std::int64_t size[kMostAxes] = {};
+  Divisor by_size[kMostAxes];
   std::int64_t x_stride[kMostAxes] = {};
   std::int64_t other_stride[kMostAxes] = {};
   std::int64_t third_stride[kMostAxes] = {};

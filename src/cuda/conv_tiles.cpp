@@ -54,8 +54,6 @@ std::string conv_kernel_suffix(const ConvSizes& s, const ConvTileShape& tile) {
 
 void place_conv(LaunchMaker<ConvArgs>& maker, const ConvSizes& s, const ConvTileShape& tile) {
   ConvArgs& args = maker.arguments;
-  args.out_width = Divisor::of(static_cast<std::uint32_t>(args.window.out_width));
-  args.out_height = Divisor::of(static_cast<std::uint32_t>(args.window.out_height));
   args.pixels = s.pixels;
   args.group_in = static_cast<std::int32_t>(s.group_in), args.group_out = static_cast<std::int32_t>(s.group_out);
   args.padded_out = static_cast<std::int32_t>(s.padded_out), args.padded_k = static_cast<std::int32_t>(s.padded_k);

@@ -61,6 +61,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
   args.per_input = static_cast<std::int32_t>(per_input(call));
   args.x_zero_point = attrs.x_zero_point;
   args.threads = call.output().elements() / lanes_of(call);
+  args.by_groups = Divisor::of(args.window.out_channels / lanes_of(call));
   maker.point(args.x, Operand::input, kConvX);
   maker.point(args.w, Operand::packed, kWeights);
   maker.point_if(has_offset, args.w_offset, Operand::packed, kOffsets);

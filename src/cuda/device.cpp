@@ -111,6 +111,25 @@ Device::Current::~Current() {
   if (status_) device_.functions().pop_context(&popped);
 }
 
+// The driver knows no memory but what it gave; of that, pinned memory of the host is for processors, too.
+Result<bool> Device::holds(const std::byte* memory) const {
+  constexpr int kMemoryType = 2, kDeviceOrdinal = 9;  // CU_POINTER_ATTRIBUTE_MEMORY_TYPE, _DEVICE_ORDINAL
+  constexpr unsigned kOfDevice = 2;                   // CU_MEMORYTYPE_DEVICE
+  const auto address = reinterpret_cast<Address>(memory);
+  unsigned type = 0;
+  if (functions().pointer_attribute(&type, kMemoryType, address) != 0 || type != kOfDevice) return false;
+  int device = 0;
+  if (Status status =
+          driver_->check(functions().pointer_attribute(&device, kDeviceOrdinal, address), "asking where a tensor lies");
+      !status)
+    return status.errors();
+  if (device == number_) return true;
+  return Error{.kind = ErrorKind::usage,
+               .where = "CUDA",
+               .found = "a tensor in the memory of device " + std::to_string(device),
+               .expected = "one of device " + std::to_string(number_) + ", which runs the plan, or of this process"};
+}
+
 Result<Owned<Address>> Device::allocate(std::uint64_t bytes, const std::string& what) const {
   std::size_t free = 0, total = 0;
   if (Status status = driver_->check(functions().memory_info(&free, &total), "asking for its memory"); !status)

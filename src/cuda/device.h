@@ -40,6 +40,9 @@ class Device {
     Status status_;
   };
 
+  // Whether memory of a caller is this device's; usage, where it is another one's. Asked while the device is current.
+  Result<bool> holds(const std::byte* memory) const;
+
   // Memory of the device. Error: resource, told before it is asked for where there is less than that.
   Result<Owned<Address>> allocate(std::uint64_t bytes, const std::string& what) const;
 

@@ -1,4 +1,4 @@
-// Plans on a device: constants uploaded once, a graph of copies and kernels for each context. Part of cuda/.
+// Plans on a device: constants uploaded once, a graph of kernels for each context. Part of cuda/.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -167,34 +167,26 @@ class RunningContext final : public DeviceContext {
   std::uint64_t memory_bytes() const override { return plan_->layout.bytes; }
 
   Status run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs) override {
-    const Device::Current current(device());
-    if (!current.status()) return current.status();
-    take(inputs);
-    if (Status status = check(functions().launch_graph(own_.graph.get(), own_.stream.get()), "starting a run"); !status)
-      return status;
-    if (Status status = wait(); !status) return status;
-    give(outputs);
-    return ok_status();
+    const auto kernels = [this] {
+      return check(functions().launch_graph(own_.graph.get(), own_.stream.get()), "starting a run");
+    };
+    return run_by(kernels, inputs, outputs);
   }
 
   Status run_by_steps(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
                       const OnStep& on_step) override {
     using Clock = std::chrono::steady_clock;
-    const Device::Current current(device());
-    if (!current.status()) return current.status();
-    take(inputs);
-    if (Status status = copy_inputs(); !status) return status;
-    for (std::size_t i = 0; i < plan_->launches.size(); ++i) {
-      if (Status status = wait(); !status) return status;
-      const auto start = Clock::now();
-      if (Status status = launch(i); !status) return status;
-      if (Status status = wait(); !status) return status;
-      on_step(i, std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
-    }
-    if (Status status = copy_outputs(); !status) return status;
-    if (Status status = wait(); !status) return status;
-    give(outputs);
-    return ok_status();
+    const auto kernels = [&]() -> Status {
+      for (std::size_t i = 0; i < plan_->launches.size(); ++i) {
+        if (Status status = wait(); !status) return status;
+        const auto start = Clock::now();
+        if (Status status = launch(i); !status) return status;
+        if (Status status = wait(); !status) return status;
+        on_step(i, std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
+      }
+      return ok_status();
+    };
+    return run_by(kernels, inputs, outputs);
   }
 
  private:
@@ -257,11 +249,10 @@ class RunningContext final : public DeviceContext {
   }
 
   Status record() {
-    if (Status status = copy_inputs(); !status) return status;
     for (std::size_t i = 0; i < plan_->launches.size(); ++i) {
       if (Status status = launch(i); !status) return status;
     }
-    return copy_outputs();
+    return ok_status();
   }
 
   Status launch(std::size_t index) {
@@ -277,36 +268,54 @@ class RunningContext final : public DeviceContext {
   std::byte* host_at(std::uint64_t offset) const {
     return static_cast<std::byte*>(own_.host.get()) + (offset - layout().first_tensor);
   }
-  void take(std::span<const std::byte* const> inputs) const {
+
+  // Tensors of this process come and go through pinned memory, those of the device are copied there.
+  template <class Kernels>
+  Status run_by(const Kernels& kernels, std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs) {
+    const Device::Current current(device());
+    if (!current.status()) return current.status();
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (layout().input_bytes[i] > 0) std::memcpy(host_at(layout().inputs[i]), inputs[i], layout().input_bytes[i]);
+      if (Status status = take(i, inputs[i]); !status) return status;
     }
-  }
-  void give(std::span<std::byte* const> outputs) const {
+    if (Status status = kernels(); !status) return status;
+    are_outputs_there_.assign(outputs.size(), false);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-      if (layout().output_bytes[i] > 0) std::memcpy(outputs[i], host_at(layout().outputs[i]), layout().output_bytes[i]);
+      if (Status status = fetch(i, outputs[i]); !status) return status;
     }
+    if (Status status = wait(); !status) return status;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      if (!are_outputs_there_[i] && layout().output_bytes[i] > 0)
+        std::memcpy(outputs[i], host_at(layout().outputs[i]), layout().output_bytes[i]);
+    }
+    return ok_status();
   }
 
-  Status copy_inputs() {
-    for (std::size_t i = 0; i < layout().inputs.size(); ++i) {
-      const std::uint64_t offset = layout().inputs[i], bytes = layout().input_bytes[i];
-      if (bytes == 0) continue;
-      const int code =
-          functions().copy_to_device_async(own_.memory.get() + offset, host_at(offset), bytes, own_.stream.get());
-      if (Status status = check(code, "copying inputs"); !status) return status;
-    }
-    return ok_status();
+  Status take(std::size_t i, const std::byte* input) {
+    const std::uint64_t bytes = layout().input_bytes[i];
+    if (bytes == 0) return ok_status();
+    const Address to = own_.memory.get() + layout().inputs[i];
+    const auto is_there = device().holds(input);
+    if (!is_there) return is_there.errors();
+    StreamHandle stream = own_.stream.get();
+    if (*is_there)
+      return check(functions().copy_on_device_async(to, reinterpret_cast<Address>(input), bytes, stream),
+                   "copying inputs");
+    std::byte* pinned = host_at(layout().inputs[i]);
+    std::memcpy(pinned, input, bytes);
+    return check(functions().copy_to_device_async(to, pinned, bytes, stream), "copying inputs");
   }
-  Status copy_outputs() {
-    for (std::size_t i = 0; i < layout().outputs.size(); ++i) {
-      const std::uint64_t offset = layout().outputs[i], bytes = layout().output_bytes[i];
-      if (bytes == 0) continue;
-      const int code =
-          functions().copy_from_device_async(host_at(offset), own_.memory.get() + offset, bytes, own_.stream.get());
-      if (Status status = check(code, "copying outputs"); !status) return status;
-    }
-    return ok_status();
+
+  Status fetch(std::size_t i, std::byte* output) {
+    const std::uint64_t bytes = layout().output_bytes[i];
+    if (bytes == 0) return ok_status();
+    const Address from = own_.memory.get() + layout().outputs[i];
+    const auto is_there = device().holds(output);
+    if (!is_there) return is_there.errors();
+    are_outputs_there_[i] = *is_there;
+    StreamHandle stream = own_.stream.get();
+    return check(*is_there ? functions().copy_on_device_async(reinterpret_cast<Address>(output), from, bytes, stream)
+                           : functions().copy_from_device_async(host_at(layout().outputs[i]), from, bytes, stream),
+                 "copying outputs");
   }
 
   // Given back in the opposite order, while the device is current.
@@ -319,6 +328,7 @@ class RunningContext final : public DeviceContext {
   std::shared_ptr<const PlacedPlan> plan_;
   Resources own_;
   std::vector<std::vector<std::byte>> arguments_;  // by step
+  std::vector<bool> are_outputs_there_;            // of a run: those whose memory is the device's
 };
 
 class PlanOnDevice final : public DevicePlan {
@@ -341,6 +351,28 @@ class Provider final : public DeviceProvider {
     auto device = Device::open(number);
     if (!device) return device.errors();
     return std::shared_ptr<const void>(std::move(*device));
+  }
+  Result<std::shared_ptr<std::byte>> upload(std::span<const std::byte> bytes, int number) const override {
+    auto device = Device::open(number);
+    if (!device) return device.errors();
+    const Device::Current current(**device);
+    if (!current.status()) return current.status().errors();
+    auto memory = (*device)->allocate(bytes.size(), "a tensor");
+    if (!memory) return memory.errors();
+    const int code = (*device)->functions().copy_to_device(memory->get(), bytes.data(), bytes.size());
+    if (Status status = (*device)->driver().check(code, "copying a tensor"); !status) return status.errors();
+    // Given back while the device is current.
+    struct Holder {
+      std::shared_ptr<const Device> device;
+      Owned<Address> memory;
+      ~Holder() {
+        const Device::Current in(*device);
+        memory = {};
+      }
+    };
+    auto holder = std::make_shared<Holder>(std::move(*device), std::move(*memory));
+    auto* data = reinterpret_cast<std::byte*>(holder->memory.get());
+    return std::shared_ptr<std::byte>(std::move(holder), data);
   }
   Result<std::shared_ptr<const DevicePlan>> place(const PreparedPlan& plan, const ConstantSource& constants,
                                                   int number) const override {

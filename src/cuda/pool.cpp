@@ -28,7 +28,9 @@ Result<std::unique_ptr<Step>> make_max(const CallView& call, const StepSpec& spe
   PoolArgs& args = maker.arguments;
   args.window = window_args(call.attrs->as<MaxPoolAttrs>().window, *call.input(0).shape, *call.output().shape);
   const bool in_chunks = call.input(0).dtype == DType::u8 && args.window.channels % 16 == 0;
-  args.threads = call.output().elements() / (in_chunks ? 16 : 1);
+  const std::int64_t channels = in_chunks ? 16 : 1;  // of a thread
+  args.threads = call.output().elements() / channels;
+  args.by_groups = Divisor::of(args.window.channels / channels);
   maker.point(args.x, Operand::input, 0);
   maker.point(args.y, Operand::output, 0);
   maker.launch.kernel = in_chunks                          ? "max_pool_u8_16"
@@ -51,6 +53,7 @@ Result<std::unique_ptr<Step>> make_average(const CallView& call, const StepSpec&
   PoolArgs& args = maker.arguments;
   args.window = window_args(attrs.window, *call.input(0).shape, *call.output().shape);
   args.threads = call.output().elements();
+  args.by_groups = Divisor::of(args.window.channels);
   args.pads = attrs.count_include_pad ? 1 : 0;
   const std::vector<std::int64_t> pad_end = fixed(attrs.window.pad_end);
   args.padded_height = args.window.height + static_cast<std::int32_t>(pad_end[0]);
@@ -89,6 +92,7 @@ Result<std::unique_ptr<Step>> make_quantized(const CallView& call, const StepSpe
   args.window = window_args(attrs.window, *call.input(0).shape, *call.output().shape);
   args.epilogue = epilogue.rows;
   args.threads = call.output().elements();
+  args.by_groups = Divisor::of(args.window.channels);
   args.x_zero_point = attrs.x_zero_point, args.x_scale = attrs.x_scale;
   args.is_signed = call.input(0).dtype == DType::s8 ? 1 : 0;
   if (attrs.count_include_pad) args.count = args.window.kernel_h * args.window.kernel_w;

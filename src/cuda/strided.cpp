@@ -37,6 +37,7 @@ std::optional<StridedArgs> strided_args(std::span<const StridedAxis> axes) {
     args.third_stride[at] = axis.third;
     ++at;
   }
+  std::transform(args.size, args.size + kMostAxes, args.by_size, Divisor::of);
   return args;
 }
 

@@ -39,7 +39,10 @@ WindowArgs window_args(const Window& window, const Shape& x, const Shape& y) {
           .dilation_h = word(window.dilations[0]),
           .dilation_w = word(window.dilations[1]),
           .pad_top = word(window.pad_begin[0]),
-          .pad_left = word(window.pad_begin[1])};
+          .pad_left = word(window.pad_begin[1]),
+          .by_out_width = Divisor::of(y[2]),
+          .by_out_height = Divisor::of(y[1]),
+          .by_kernel_w = Divisor::of(window.kernel[1])};
 }
 
 }  // namespace octavo::cuda

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "run/access.h"
 #include "run/context_memory.h"
+#include "run/device.h"
 
 namespace octavo::v1 {
 namespace {
@@ -30,6 +31,7 @@ PlanInfo plan_info(const Plan& plan) {
                 .steps = static_cast<std::int64_t>(plan.steps.size()),
                 .macs = plan.report.macs,
                 .arena_bytes = plan.arena_bytes,
+                .is_for_device = octavo::is_for_device(plan),
                 .notes = plan.report.notes};
   for (const Region& region : plan.regions) {
     info.steps_by_image += region.steps;

@@ -17,7 +17,8 @@ namespace octavo {
 class DeviceContext {
  public:
   virtual ~DeviceContext() = default;
-  // As Context::run: memory of the caller, its types and sizes checked. Error: resource, where the device fails.
+  // As Context::run: memory of the caller, its types and sizes checked, which may be the device's. Errors: resource,
+  // where the device fails; usage, of memory of another one.
   virtual Status run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs) = 0;
   // The same step by step; told of each how long it took, launching included.
   using OnStep = std::function<void(std::size_t step, std::int64_t elapsed_ns)>;
@@ -43,6 +44,9 @@ class DeviceProvider {
   // A device, counted from 0, and what it needs; it stays open while somebody holds it. Errors: resource, saying what
   // is missing; usage, of a number that there is none for.
   virtual Result<std::shared_ptr<const void>> open(int device) const = 0;
+  // Memory of a device that holds these bytes, where tensors of a run may lie; it is given back by the last who has it,
+  // and is not to be read by processors. Errors: those of open; resource.
+  virtual Result<std::shared_ptr<std::byte>> upload(std::span<const std::byte> bytes, int device) const = 0;
   // Of a plan that has been verified. Errors: invalid_input, where a file says of it what no planner makes; resource.
   virtual Result<std::shared_ptr<const DevicePlan>> place(const PreparedPlan& plan, const ConstantSource& constants,
                                                           int device) const = 0;

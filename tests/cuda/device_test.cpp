@@ -68,6 +68,10 @@ bool are_equal(const Tensor& a, const Tensor& b) {
   return a.bytes() == b.bytes() && std::memcmp(a.data(), b.data(), a.bytes()) == 0;
 }
 
+void expect_said(const std::string& text, const std::string& words) {
+  EXPECT_NE(text.find(words), std::string::npos) << text;
+}
+
 const Tensor kX = testing::random_bytes(Shape{1, 8, 64}, 5);
 
 TEST(CudaDevice, GivesTheBitsOfProcessors) {
@@ -93,6 +97,36 @@ TEST(CudaDevice, ContextsShareAModel) {
     EXPECT_TRUE(are_equal(*expected, *a) && are_equal(*expected, *b)) << seed;
   }
   EXPECT_GT(first->memory_bytes(), 2 * kX.bytes());
+}
+
+// Of a run whose input lies in the device's memory, and its output.
+Result<Tensor> answer_there(Context& context, const Tensor& x) {
+  Tensor y(DType::u8, Shape(context.plan().output(0).shape));
+  auto in = linked_devices()->upload({x.data(), x.bytes()}, 0),
+       out = linked_devices()->upload({y.data(), y.bytes()}, 0);
+  if (!in || !out) return (in ? out : in).errors();
+  const ConstTensorView input{DType::u8, x.shape(), in->get()};
+  const TensorView output{DType::u8, y.shape(), out->get()};
+  if (Status status = context.run({&input, 1}, {&output, 1}); !status) return status.errors();
+  std::memcpy(y.data(), out->get(), y.bytes());  // the pretended device's is this process's
+  return y;
+}
+
+TEST(CudaDevice, TensorsMayLieInItsMemory) {
+  const Fake fake;
+  const auto model = load_for("cuda", testing::chain_graph());
+  ASSERT_TRUE(model.ok());
+  auto context = Context::create(*model);
+  ASSERT_TRUE(context.ok());
+  const auto expected = answer(*context, kX), there = answer_there(*context, kX);
+  ASSERT_TRUE(expected.ok() && there.ok());
+  EXPECT_TRUE(are_equal(*expected, *there));
+  EXPECT_TRUE(are_equal(*expected, *answer(*context, kX)));
+  fake->memory_of = 1;
+  const auto elsewhere = answer_there(*context, kX);
+  ASSERT_FALSE(elsewhere.ok());
+  EXPECT_EQ(elsewhere.errors()[0].kind, ErrorKind::usage);
+  expect_said(to_string(elsewhere.errors()), "a tensor in the memory of device 1, expected one of device 0");
 }
 
 TEST(CudaDevice, HooksAreToldOfEveryStep) {
@@ -150,10 +184,6 @@ std::string refusal_with(void (*change)(FakeCuda& driver)) {
   change(*fake.operator->());
   const auto model = load_for("cuda", testing::chain_graph());
   return model ? "" : to_string(model.errors());
-}
-
-void expect_said(const std::string& text, const std::string& words) {
-  EXPECT_NE(text.find(words), std::string::npos) << text;
 }
 
 TEST(CudaDevice, SaysWhatIsMissing) {

@@ -69,9 +69,9 @@ struct ConvKernel {
     const WindowArgs& g = p.window;
     if (pixel >= p.pixels) return {p.x, kFarOutside, kFarOutside};
     const auto number = static_cast<std::uint32_t>(pixel);
-    const std::uint32_t row = p.out_width.quotient(number), image = p.out_height.quotient(row);
-    const auto ow = static_cast<std::int32_t>(number - row * p.out_width.divisor);
-    const auto oh = static_cast<std::int32_t>(row - image * p.out_height.divisor);
+    const std::uint32_t row = g.by_out_width.quotient(number), image = g.by_out_height.quotient(row);
+    const auto ow = static_cast<std::int32_t>(number - row * g.by_out_width.divisor);
+    const auto oh = static_cast<std::int32_t>(row - image * g.by_out_height.divisor);
     const std::int32_t h = oh * g.stride_h - g.pad_top, w = ow * g.stride_w - g.pad_left;
     const std::int64_t line = std::int64_t{image} * g.height + h;
     std::uint32_t padding = 0;
@@ -218,7 +218,7 @@ struct ConvKernel {
 
   OCTAVO_DEVICE void multiply_all() {
     const int steps = p.padded_k / kStepBytes;
-    unrolled<Tile::kStages - 1>([&](auto step) { load(step); });
+    for (int step = 0; step < Tile::kStages - 1; ++step) load(step);
     for (int step = 0; step < steps; ++step) {
       block.template wait_for_copies<Tile::kStages - 2>();
       block.sync();
@@ -245,7 +245,7 @@ struct ConvKernel {
   // A stage is written to again when the products before the last ones are done, in all warps.
   OCTAVO_DEVICE void multiply_all_by_group() {
     const int steps = p.padded_k / kStepBytes;
-    unrolled<Tile::kStages - 2>([&](auto step) { load(step); });
+    for (int step = 0; step < Tile::kStages - 2; ++step) load(step);
     for (int step = 0; step < steps; ++step) {
       block.template wait_for_copies<Tile::kStages - 3>();
       block.publish_copies();

@@ -13,9 +13,9 @@ namespace octavo::cuda {
 template <int kLanes, class Block>
 OCTAVO_DEVICE void depthwise_thread(const DepthwiseArgs& p, std::int64_t thread) {
   const WindowArgs& g = p.window;
-  const std::int32_t groups = g.out_channels / kLanes;
-  const auto channel = static_cast<std::int32_t>(thread % groups) * kLanes;
-  const std::int64_t pixel = thread / groups;
+  const Division of_groups = divided(thread, g.out_channels / kLanes, p.by_groups);
+  const auto channel = static_cast<std::int32_t>(of_groups.rest) * kLanes;
+  const std::int64_t pixel = of_groups.quotient;
   const WindowCorner corner = corner_of(g, pixel);
   const std::int32_t from = kLanes == 1 ? channel / p.per_input : channel;
   Quad<std::int32_t> sums, offsets;

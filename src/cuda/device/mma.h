@@ -24,7 +24,7 @@ inline constexpr int kGroup = 4 * kWarp, kGroupRows = 64, kGroupBytes = 64;
 
 // Steps of K in shared memory, of a convolution's tile of so many rows: small ones wait for memory more than they
 // multiply.
-constexpr int conv_stages(int rows) { return rows <= 32 ? 8 : 4; }
+constexpr int conv_stages(int rows) { return rows <= 32 ? 12 : 4; }
 
 struct MmaOperands {
   std::int32_t (&sums)[4];

@@ -12,9 +12,10 @@ namespace octavo::cuda {
 
 // f(element of x) for the taps inside the image, in row-major order; how many there are.
 template <class F>
-OCTAVO_DEVICE std::int32_t for_taps(const WindowArgs& g, std::int64_t thread, const F& f) {
-  const std::int64_t channel = thread % g.channels;
-  const WindowCorner corner = corner_of(g, thread / g.channels);
+OCTAVO_DEVICE std::int32_t for_taps(const PoolArgs& p, std::int64_t thread, const F& f) {
+  const WindowArgs& g = p.window;
+  const auto [pixel, channel] = divided(thread, g.channels, p.by_groups);
+  const WindowCorner corner = corner_of(g, pixel);
   std::int32_t count = 0;
   for (std::int32_t tap = 0; tap < g.kernel_h * g.kernel_w; ++tap) {
     const std::int64_t place = tap_of(g, corner, tap);
@@ -32,7 +33,7 @@ OCTAVO_DEVICE void max_pool(Block& block, const PoolArgs& p) {
     const auto* x = reinterpret_cast<const T*>(p.x);
     T best{};
     bool is_first = true;
-    for_taps(p.window, thread, [&](std::int64_t at) {
+    for_taps(p, thread, [&](std::int64_t at) {
       const T value = x[at];
       if (is_first || value > best || value != value) best = value;
       is_first = false;
@@ -58,8 +59,9 @@ OCTAVO_DEVICE void max_pool_chunks(Block& block, const PoolArgs& p) {
   constexpr int kChannels = 16;
   each_thread(block, p.threads, [&](std::int64_t thread) {
     const WindowArgs& g = p.window;
-    const std::int64_t chunks = g.channels / kChannels, channel = thread % chunks * kChannels;
-    const WindowCorner corner = corner_of(g, thread / chunks);
+    const Division of_chunks = divided(thread, g.channels / kChannels, p.by_groups);
+    const std::int64_t channel = of_chunks.rest * kChannels;
+    const WindowCorner corner = corner_of(g, of_chunks.quotient);
     Quad<std::uint32_t> best;
     for (std::int32_t tap = 0; tap < g.kernel_h * g.kernel_w; ++tap) {
       const std::int64_t place = tap_of(g, corner, tap);
@@ -94,7 +96,7 @@ template <bool kDivides, class Block>
 OCTAVO_DEVICE void sum_pool(Block& block, const PoolArgs& p) {
   each_thread(block, p.threads, [&](std::int64_t thread) {
     std::int32_t sum = 0;
-    const std::int32_t inside = for_taps(p.window, thread, [&](std::int64_t at) {
+    const std::int32_t inside = for_taps(p, thread, [&](std::int64_t at) {
       sum = Scalar::add_s32(sum, Scalar::sub_s32(stored_at(p, at), p.x_zero_point));
     });
     finish_sum<kDivides>(p, thread, sum, inside);
@@ -153,7 +155,7 @@ OCTAVO_DEVICE void float_pool(Block& block, const PoolArgs& p) {
   each_thread(block, p.threads, [&](std::int64_t thread) {
     const WindowArgs& g = p.window;
     double sum = 0.0;
-    std::int32_t count = for_taps(g, thread, [&](std::int64_t at) {
+    std::int32_t count = for_taps(p, thread, [&](std::int64_t at) {
       sum = Lane::add_f64(sum, Lane::widen(reinterpret_cast<const float*>(p.x)[at]));
     });
     if (p.pads != 0) {
@@ -171,7 +173,7 @@ OCTAVO_DEVICE void mean_pool(Block& block, const PoolArgs& p) {
   each_thread(block, p.threads, [&](std::int64_t thread) {
     const RowEpilogue& e = p.epilogue;
     float total = 0.0f;
-    const std::int32_t inside = for_taps(p.window, thread, [&](std::int64_t at) {
+    const std::int32_t inside = for_taps(p, thread, [&](std::int64_t at) {
       const float value = Scalar::to_f32(Scalar::sub_s32(stored_at(p, at), p.x_zero_point));
       total = Scalar::add(total, Scalar::mul(p.x_scale, value));
     });

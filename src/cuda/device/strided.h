@@ -16,11 +16,11 @@ OCTAVO_DEVICE Places places_of(const StridedArgs& p, std::int64_t element) {
   Places places{.x = p.x_first};
   unrolled<kMostAxes>([&](auto i) {
     constexpr int axis = kMostAxes - 1 - i;  // axes end at the last one
-    const std::int64_t index = element % p.size[axis];
-    element /= p.size[axis];
-    places.x += index * p.x_stride[axis];
-    places.other += index * p.other_stride[axis];
-    places.third += index * p.third_stride[axis];
+    const Division at = divided(element, p.size[axis], p.by_size[axis]);
+    element = at.quotient;
+    places.x += at.rest * p.x_stride[axis];
+    places.other += at.rest * p.other_stride[axis];
+    places.third += at.rest * p.third_stride[axis];
   });
   return places;
 }

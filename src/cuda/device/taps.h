@@ -18,6 +18,19 @@ OCTAVO_DEVICE void each_thread(Block& block, std::int64_t threads, const F& f) {
   });
 }
 
+// A number below 2^63, and how often another is in it; by multiplying, where both are small.
+struct Division {
+  std::int64_t quotient = 0, rest = 0;
+};
+OCTAVO_DEVICE Division divided(std::int64_t number, std::int64_t by, const Divisor& small) {
+  if (number < std::int64_t{1} << 31 && small.divisor == by) {
+    const auto n = static_cast<std::uint32_t>(number);
+    const std::uint32_t quotient = small.quotient(n);
+    return {quotient, n - quotient * small.divisor};
+  }
+  return {number / by, number % by};
+}
+
 // The window of a pixel of y, counted over all images: its upper left corner in x, and the image's first byte.
 struct WindowCorner {
   std::int64_t image = 0;
@@ -25,16 +38,18 @@ struct WindowCorner {
 };
 
 OCTAVO_DEVICE WindowCorner corner_of(const WindowArgs& g, std::int64_t pixel) {
-  const auto ow = static_cast<std::int32_t>(pixel % g.out_width);
-  const std::int64_t row = pixel / g.out_width;
-  const auto oh = static_cast<std::int32_t>(row % g.out_height);
-  const std::int64_t image = row / g.out_height;
-  return {image * g.height * g.width * g.channels, oh * g.stride_h - g.pad_top, ow * g.stride_w - g.pad_left};
+  const Division column = divided(pixel, g.out_width, g.by_out_width);
+  const Division row = divided(column.quotient, g.out_height, g.by_out_height);
+  const auto oh = static_cast<std::int32_t>(row.rest), ow = static_cast<std::int32_t>(column.rest);
+  return {row.quotient * g.height * g.width * g.channels, oh * g.stride_h - g.pad_top, ow * g.stride_w - g.pad_left};
 }
 
 // Of a tap, in row-major order, in elements of x, at channel 0; -1 outside of the image.
 OCTAVO_DEVICE std::int64_t tap_of(const WindowArgs& g, const WindowCorner& corner, std::int32_t tap) {
-  const std::int32_t h = corner.h + tap / g.kernel_w * g.dilation_h, w = corner.w + tap % g.kernel_w * g.dilation_w;
+  const auto number = static_cast<std::uint32_t>(tap);
+  const std::uint32_t kh = g.by_kernel_w.quotient(number), kw = number - kh * g.by_kernel_w.divisor;
+  const std::int32_t h = corner.h + static_cast<std::int32_t>(kh) * g.dilation_h;
+  const std::int32_t w = corner.w + static_cast<std::int32_t>(kw) * g.dilation_w;
   if (h < 0 || h >= g.height || w < 0 || w >= g.width) return -1;
   return corner.image + (std::int64_t{h} * g.width + w) * g.channels;
 }

@@ -19,6 +19,7 @@ constexpr int kInvalid = 1, kOutOfMemory = 2, kNoBinary = 209, kNotFound = 500, 
 
 FakeCuda state;
 std::set<const void*> given;                   // handles and memory
+std::set<std::uint64_t> device_memory;         // where blocks of it begin
 std::vector<std::function<void()>>* recorded;  // while a graph is captured
 
 using Graph = std::vector<std::function<void()>>;
@@ -145,11 +146,13 @@ int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
   auto* memory = new (std::align_val_t{256}) std::byte[bytes];
   std::memset(memory, 0x5a, bytes);
   *address = reinterpret_cast<std::uint64_t>(give(memory));
+  device_memory.insert(*address);
   return 0;
 }
 int cuMemFree_v2(std::uint64_t address) {
   auto* memory = reinterpret_cast<std::byte*>(address);
   check_context();
+  device_memory.erase(address);
   if (take_back(memory)) ::operator delete[](memory, std::align_val_t{256});
   return 0;
 }
@@ -177,6 +180,18 @@ int cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size_t bytes, void* 
   if (const int code = called_with_context()) return code;
   if (!is_given(stream)) return kInvalid;
   return enqueue([=] { std::memcpy(to, reinterpret_cast<const void*>(from), bytes); });
+}
+int cuMemcpyDtoDAsync_v2(std::uint64_t to, std::uint64_t from, std::size_t bytes, void* stream) {
+  if (const int code = called_with_context()) return code;
+  if (!is_given(stream)) return kInvalid;
+  return enqueue([=] { std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes); });
+}
+// Of memory of the device, by its first byte.
+int cuPointerGetAttribute(void* value, int attribute, std::uint64_t address) {
+  if (!device_memory.contains(address)) return kInvalid;
+  constexpr int kMemoryType = 2;
+  *static_cast<int*>(value) = attribute == kMemoryType ? 2 : state.memory_of;
+  return 0;
 }
 int cuStreamCreate(void** stream, unsigned) {
   if (const int code = called_with_context()) return code;

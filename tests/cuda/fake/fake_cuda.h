@@ -13,6 +13,7 @@ struct FakeCuda {
   bool has_kernels = true;  // the image holds kernels for it
   bool is_lost = false;     // a kernel was stopped: all that is asked of the device fails
   int opened = -1;          // the device that was opened last
+  int memory_of = 0;        // the device that it says memory to be of
   std::size_t free_bytes = std::size_t{1} << 32;
   int fail_at = -1;  // the number of the call that fails, from 0 on
   int calls = 0;     // that could have failed
