@@ -1,7 +1,7 @@
 # liboctavo_cuda.so: what devices execute, apart from all else. nvcc makes an image for each architecture from cuda/device/kernels.cu, and PTX, which a
 # driver compiles for devices that came later; the library holds them as one fat binary. Spilled registers and local memory are errors.
 set(OCTAVO_CUDA_ROOT ${CMAKE_SOURCE_DIR}/build/cuda-root/nvidia/cu13 CACHE PATH "where scripts/install-cuda.sh unpacked CUDA's compiler")
-set(OCTAVO_CUDA_ARCHITECTURES 80 89 90 100 CACHE STRING "compute capabilities to build images for")
+set(OCTAVO_CUDA_ARCHITECTURES 80 89 90a 100 CACHE STRING "compute capabilities to build images for; 90a: Hopper, with wgmma")
 find_program(OCTAVO_NVCC nvcc PATHS ${OCTAVO_CUDA_ROOT}/bin NO_DEFAULT_PATH REQUIRED)
 enable_language(ASM)
 

@@ -15,6 +15,8 @@ import sys
 
 # Cycles of a scheduler's tensor core for IMMA.16832 (4096 multiply-accumulates): 2048, 1024 and 4096 of them a cycle and multiprocessor, four schedulers.
 IMMA_CYCLES = {80: 8, 89: 16, 90: 4, 100: 4}
+# IGMMA.64xNx32 has N / 8 times as many for four warps, of which each scheduler has one; operands come from shared memory: (64 + N) * 32 bytes of it.
+GROUP_CYCLES = {64: 32, 128: 64}
 # A multiprocessor's shared memory takes 128 bytes a cycle, for four schedulers: 512 bytes of a warp are 4 cycles of it, 16 where every scheduler has one.
 SHARED_CYCLES = {"LDSM": 16, "LDGSTS.128": 16, "LDGSTS": 4, "STS": 4, "LDS": 4}
 
@@ -25,14 +27,15 @@ class Loop:
     def __init__(self, instructions):
         self.count = len(instructions)
         self.imma = sum(name.startswith("IMMA") for name in instructions)
-        self.shared = 0
+        self.groups = [int(re.match(r"IGMMA.64x(\d+)x", name)[1]) for name in instructions if name.startswith("IGMMA")]
+        self.shared = sum((64 + columns) * 32 // 128 for columns in self.groups)
         for name in instructions:
             kind = name.split(".")[0]
             kind += ".128" if kind == "LDGSTS" and name.endswith(".128") else ""
             self.shared += SHARED_CYCLES.get(kind, 0)
 
     def share(self, architecture):
-        tensor = self.imma * IMMA_CYCLES[architecture]
+        tensor = self.imma * IMMA_CYCLES[architecture] + sum(GROUP_CYCLES[columns] for columns in self.groups)
         bounds = {"tensor cores": tensor, "instructions": self.count, "shared memory": self.shared}
         bound = max(bounds, key=bounds.get)
         return tensor / bounds[bound], bound
@@ -53,7 +56,7 @@ class Kernel:
                 continue
             first = next(i for i, (other, _, _) in enumerate(self.code) if other >= target)
             loop = Loop([name for _, name, _ in self.code[first:at + 1]])
-            if loop.imma and (best is None or loop.count < best.count):
+            if (loop.imma or loop.groups) and (best is None or loop.count < best.count):
                 best = loop
                 # Of bytes that are gathered one by one: how often it runs is not in these numbers.
                 best.has_loop = any(n == "BRA" and t is not None and target <= t < a and self.stores(t, a) for a, n, t in self.code[first:at])
@@ -82,6 +85,11 @@ def read(tool, image):
     return kernels
 
 
+def number_of(image):
+    """90 of kernels_sm90a.cubin."""
+    return int(re.search(r"_sm(\d+)", image.stem)[1])
+
+
 def wanted(source):
     return set(re.findall(r"extern \"C\" __global__ void (?:__launch_bounds__\([^)]*\) )?(\w+)\(", source))
 
@@ -94,11 +102,11 @@ def main():
     root = pathlib.Path(__file__).resolve().parent.parent
     names = wanted((root / "src/cuda/device/kernels.cu").read_text())
     tool = root / "build/cuda-root/nvidia/cu13/bin/cuobjdump"
-    images = sorted((options.build / "cuda").glob("kernels_sm*.cubin"), key=lambda image: int(image.stem.split("_sm")[1]))
+    images = sorted((options.build / "cuda").glob("kernels_sm*.cubin"), key=lambda image: number_of(image))
     wrong = [] if images else [f"{options.build}: no images"]
     bar = " | " if options.markdown else "  "
     for image in images:
-        architecture = int(image.stem.split("_sm")[1])
+        architecture = number_of(image)
         kernels = read(tool, image)
         wrong += [f"sm_{architecture}: no kernel {name}" for name in sorted(names - kernels.keys())]
         for kernel in sorted(kernels.values(), key=lambda kernel: kernel.name):
@@ -110,7 +118,7 @@ def main():
             share, bound = loop.share(architecture) if loop else (0, "")
             row = [f"sm_{architecture}", f"{kernel.name:16}", f"{kernel.registers:3} registers", f"{len(kernel.code):5} instructions"]
             if loop:
-                row += [f"loop {loop.count:4}, {loop.imma:3} IMMA", "a loop in it" if loop.has_loop else f"{share:4.0%} of peak, bound by {bound}"]
+                row += [f"loop {loop.count:4}, {loop.imma:3} IMMA, {len(loop.groups):1} IGMMA", "a loop in it" if loop.has_loop else f"{share:4.0%} of peak, bound by {bound}"]
             print(bar.join(row))
     for text in wrong:
         print(f"{sys.argv[0]}: {text}", file=sys.stderr)

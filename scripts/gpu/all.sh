@@ -3,6 +3,7 @@
 set -u
 cd "$(dirname "$0")" || exit 1
 failed=0
+timeout 540 ./kernels.sh || failed=1
 timeout 540 ./bits.sh || failed=1
 timeout 540 python3 peers.py | tee peers.txt
 timeout 540 ./soak.sh | tee soak.txt || failed=1

@@ -44,8 +44,8 @@ def ways(options):
     """What is measured, the most telling first: what does not fit into the time is left out at the end."""
     for batch in options.batch:
         for name in options.networks:
-            for kind in ("fp16", "tf32", "fp32"):
-                for how in ("eager", "compiled"):
+            for kind in options.kinds:
+                for how in options.how:
                     yield name, batch, kind, how
 
 
@@ -61,6 +61,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("networks", nargs="*", default=["vgg16", "resnet18", "resnet50", "minilm_l6", "bert_base"])
     parser.add_argument("--batch", type=int, nargs="+", default=[32, 1, 256])
+    parser.add_argument("--kinds", nargs="+", default=["fp16", "tf32", "fp32"])
+    parser.add_argument("--how", nargs="+", default=["eager", "compiled"])
     parser.add_argument("--tokens", type=int, default=128)
     parser.add_argument("--seconds", type=float, default=1.0, help="for each way, after five runs")
     parser.add_argument("--minutes", type=float, default=8.0, help="after which nothing more is begun")

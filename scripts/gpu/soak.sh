@@ -6,16 +6,17 @@ cd "$(dirname "$0")" || exit 1
 export LD_LIBRARY_PATH="$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 network=${1:-mobilenet_v2}
 failed=0
+[ -f "$network.q.onnx" ] || { echo "$network.q.onnx is not there: ./bits.sh $network" >&2; exit 1; }
 ./octavo compile "$network.q.onnx" --target cuda --batch 4 -o soak.octv >/dev/null || exit 1
 for tool in memcheck racecheck synccheck; do
   if command -v compute-sanitizer >/dev/null; then
-    timeout 150 compute-sanitizer --tool $tool --error-exitcode 9 ./octavo bench soak.octv --seconds 0.1 >sanitizer.txt 2>&1 && echo "$tool: clean" || { echo "$tool: see sanitizer.txt"; failed=1; }
+    timeout 150 compute-sanitizer --target-processes all --tool $tool --error-exitcode 9 ./octavo bench soak.octv --seconds 0.1 >sanitizer.txt 2>&1 && echo "$tool: clean" || { echo "$tool: see sanitizer.txt"; failed=1; }
   else
     echo "$tool: compute-sanitizer is not there"
   fi
 done
 used() { nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits | head -1; }
-./octavo bench soak.octv --seconds 120 >soak.txt 2>&1 &
+./octavo bench soak.octv --tensors device --seconds 120 >soak.txt 2>&1 &
 soak=$!
 sleep 10; before=$(used); sleep 100; after=$(used)
 wait $soak || failed=1

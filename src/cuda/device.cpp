@@ -111,18 +111,17 @@ Device::Current::~Current() {
   if (status_) device_.functions().pop_context(&popped);
 }
 
-// The driver knows no memory but what it gave; of that, pinned memory of the host is for processors, too.
+// The driver knows no memory but what it gave, and leaves what it says of others as it is; pinned memory of the host is
+// for processors, too.
 Result<bool> Device::holds(const std::byte* memory) const {
-  constexpr int kMemoryType = 2, kDeviceOrdinal = 9;  // CU_POINTER_ATTRIBUTE_MEMORY_TYPE, _DEVICE_ORDINAL
-  constexpr unsigned kOfDevice = 2;                   // CU_MEMORYTYPE_DEVICE
-  const auto address = reinterpret_cast<Address>(memory);
+  constexpr unsigned kOfDevice = 2;  // CU_MEMORYTYPE_DEVICE
+  int attributes[] = {2, 9};         // CU_POINTER_ATTRIBUTE_MEMORY_TYPE, _DEVICE_ORDINAL
   unsigned type = 0;
-  if (functions().pointer_attribute(&type, kMemoryType, address) != 0 || type != kOfDevice) return false;
   int device = 0;
-  if (Status status =
-          driver_->check(functions().pointer_attribute(&device, kDeviceOrdinal, address), "asking where a tensor lies");
-      !status)
-    return status.errors();
+  void* values[] = {&type, &device};
+  const int code = functions().pointer_attributes(2, attributes, values, reinterpret_cast<Address>(memory));
+  if (Status status = driver_->check(code, "asking where a tensor lies"); !status) return status.errors();
+  if (type != kOfDevice) return false;
   if (device == number_) return true;
   return Error{.kind = ErrorKind::usage,
                .where = "CUDA",

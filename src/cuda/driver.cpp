@@ -74,7 +74,7 @@ std::string find_all(void* library, DriverFunctions& f) {
   in.find(f.copy_to_device_async, "cuMemcpyHtoDAsync_v2");
   in.find(f.copy_from_device_async, "cuMemcpyDtoHAsync_v2");
   in.find(f.copy_on_device_async, "cuMemcpyDtoDAsync_v2");
-  in.find(f.pointer_attribute, "cuPointerGetAttribute");
+  in.find(f.pointer_attributes, "cuPointerGetAttributes");
   in.find(f.create_stream, "cuStreamCreate");
   in.find(f.destroy_stream, "cuStreamDestroy_v2");
   in.find(f.wait_for_stream, "cuStreamSynchronize");

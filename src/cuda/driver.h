@@ -45,7 +45,7 @@ struct DriverFunctions {
   int (*copy_to_device_async)(Address to, const void* from, std::size_t bytes, StreamHandle stream);
   int (*copy_from_device_async)(void* to, Address from, std::size_t bytes, StreamHandle stream);
   int (*copy_on_device_async)(Address to, Address from, std::size_t bytes, StreamHandle stream);
-  int (*pointer_attribute)(void* value, int attribute, Address address);  // an error of what the driver does not know
+  int (*pointer_attributes)(unsigned count, int* attributes, void** values, Address address);
   int (*create_stream)(StreamHandle* stream, unsigned flags);
   int (*destroy_stream)(StreamHandle stream);
   int (*wait_for_stream)(StreamHandle stream);

@@ -302,6 +302,20 @@ TEST(CudaDevice, TheProgramCompilesAnywhereAndSaysWhereItCannotRun) {
   }
 }
 
+TEST(CudaDevice, TheProgramTimesTensorsThatLieThere) {
+  if (!testing::has_program()) GTEST_SKIP() << "needs the program";
+  const ScratchFolder folder;
+  const std::string model = OCTAVO_SOURCE_DIR "/tests/import/litert/conv_u8.tflite";
+  const std::string bench =
+      "LD_LIBRARY_PATH=" OCTAVO_FAKE_CUDA " octavo bench " + model + " --seconds 0.01 --json b.json";
+  const Outcome there = testing::run_command(folder, bench + " --target cuda --tensors device");
+  EXPECT_EQ(there.exit_code, 0) << there.text;
+  EXPECT_EQ(testing::run_command(folder, "grep -q '\"tensors\": \"device\"' b.json").exit_code, 0);
+  const Outcome here = testing::run_command(folder, bench + " --tensors device");
+  EXPECT_EQ(here.exit_code, 2) << here.text;
+  expect_said(here.text, "a plan for processors, expected one for a device");
+}
+
 // The pretended device computes what is compiled, with these options, bit by bit as this machine does.
 void expect_bits_of_this_machine(const ScratchFolder& folder, const std::string& model) {
   const Outcome compared =

@@ -186,11 +186,12 @@ int cuMemcpyDtoDAsync_v2(std::uint64_t to, std::uint64_t from, std::size_t bytes
   if (!is_given(stream)) return kInvalid;
   return enqueue([=] { std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes); });
 }
-// Of memory of the device, by its first byte.
-int cuPointerGetAttribute(void* value, int attribute, std::uint64_t address) {
-  if (!device_memory.contains(address)) return kInvalid;
-  constexpr int kMemoryType = 2;
-  *static_cast<int*>(value) = attribute == kMemoryType ? 2 : state.memory_of;
+// Of memory of the device, by its first byte: the type and the device that it is asked for. Others are no error.
+int cuPointerGetAttributes(unsigned, int*, void** values, std::uint64_t address) {
+  if (const int code = called_with_context()) return code;
+  if (!device_memory.contains(address)) return 0;
+  *static_cast<int*>(values[0]) = 2;
+  *static_cast<int*>(values[1]) = state.memory_of;
   return 0;
 }
 int cuStreamCreate(void** stream, unsigned) {
