@@ -45,11 +45,7 @@ struct ConvResult {
     });
   }
 
-  // The constants of a thread's first two channels; those of its others are eight behind the last ones.
-  struct PairConstants {
-    const std::int32_t* bias;
-    const float *multiplier, *rest;  // rest: null where there is none
-  };
+  // Constants of two neighbouring channels.
   struct alignas(8) Reals {
     float at[2];
   };
