@@ -90,10 +90,8 @@ SESSIONS: dict[str, Any] = {"ort": OrtSession, "litert": LitertSession}
 
 def in_turns(runs: Mapping[str, Callable[[], Any]], seconds: float = 0.5, turns: int = 6, least: int = 3) -> dict[str, list[float]]:
     """Times in ms by name: every turn runs each for so many seconds, another one first each time, so that what else the machine
-    does meets all alike."""
+    does meets all alike. A run before them in each turn is not timed."""
     times: dict[str, list[float]] = {name: [] for name in runs}
-    for run in runs.values():
-        run()
     names = list(runs)
     for turn in range(turns):
         at = turn % len(names)

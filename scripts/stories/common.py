@@ -114,14 +114,12 @@ class OctavoRun:
 def timed(given, runs, octavo_runs=None):
     """Minima and medians in ms by name, of engines and, in the same turns, of Octavo."""
     times = {name: [] for name in [*runs, *(octavo_runs or {})]}
-    for run in runs.values():
-        run()
     names = list(times)
     for turn in range(given.turns):
         at = turn % len(names)
         for name in names[at:] + names[:at]:
             if name in runs:
-                times[name] += engines.in_turns({name: runs[name]}, given.seconds, 1)[name]
+                times[name] += engines.in_turns({name: runs[name]}, given.seconds, 1, least=1)[name]
             else:
                 times[name] += octavo_runs[name].times(given.seconds)
     return {name: engines.summary(values) for name, values in times.items()}

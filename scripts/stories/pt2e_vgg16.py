@@ -32,6 +32,17 @@ def saved(given, name, module, x):
     return path
 
 
+def traced(given, run, path, x):
+    """What `octavo diagnose` says of a program and of PyTorch's trace of it, two runs."""
+    trace, report = given.folder / "trace.json", given.folder / "report.json"
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:
+        for _ in range(2):
+            run(x)
+    profiler.export_chrome_trace(str(trace))
+    common.octavo(given, "diagnose", path, "--engine", "torch", "--profile", trace, "--json", report)
+    return json.loads(report.read_text())
+
+
 def main():
     given = common.arguments(__doc__, network={"default": "vgg16"}, batch={"type": int, "default": 32}, size={"type": int, "default": 224})
     from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
@@ -56,19 +67,16 @@ def main():
     print(f"torch {torch.__version__}, {given.network}, batch {given.batch}, {given.size}x{given.size}, {common.told_machine(given.threads)}\n")
     fp32 = times["fp32, eager"]["min_ms"]
     common.table(["run", "ms", "median", "to fp32, eager"], [[name, f"{each['min_ms']:.1f}", f"{each['median_ms']:.1f}", f"{fp32 / each['min_ms']:.2f}x"] for name, each in times.items()])
-    trace, report = given.folder / "trace.json", given.folder / "report.json"
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:
-        for _ in range(2):
-            pairs(x)
-    profiler.export_chrome_trace(str(trace))
-    common.octavo(given, "diagnose", files["pt2e"], "--engine", "torch", "--profile", trace, "--json", report)
-    found = json.loads(report.read_text())
-    profile = found["profile"]
-    print(f"{found['verdict']}\n")
-    common.table(["of the converted graph", "ms"], [[name.removesuffix("_ms").replace("_", " "), f"{profile[name]:.1f}"] for name in ("integer_ms", "float_products_ms", "conversions_ms", "others_ms", "total_ms")])
-    common.table(["finding", "nodes", "ms", "sure"], [[each["cause"], len(each["nodes"]), f"{each['measured_ms'] or each['predicted_ms']:.1f}", each["sure"]] for each in found["findings"]])
-    lost, explained = times["pt2e, eager"]["min_ms"] - fp32, profile["conversions_ms"]
-    print(f"The converted graph takes {lost:.1f} ms more than fp32; its conversions take {explained:.1f} ms, {100 * explained / lost:.0f} %\n")
+    found = {name: traced(given, runs[f"{name}, eager"], path, x) for name, path in files.items()}
+    pt2e = found["pt2e"]
+    print(f"{pt2e['verdict']}\n")
+    before, after = found["fp32"]["profile"], pt2e["profile"]
+    more = {each: after[each] - before[each] for each in ("integer_ms", "float_products_ms", "conversions_ms", "others_ms", "total_ms")}
+    rows = [[each.removesuffix("_ms").replace("_", " "), *(f"{side[each]:.1f}" for side in (before, after)), f"{ms:+.1f}", f"{100 * ms / more['total_ms']:.0f} %"] for each, ms in more.items()]
+    common.table(["traced", "fp32, ms", "pt2e, ms", "lost", "of all that is lost"], rows)
+    common.table(["finding", "nodes", "ms", "sure"], [[each["cause"], len(each["nodes"]), f"{each['measured_ms'] or each['predicted_ms']:.1f}", each["sure"]] for each in pt2e["findings"]])
+    lost = times["pt2e, eager"]["min_ms"] - fp32
+    print(f"The converted graph takes {lost:.1f} ms more than fp32, {more['total_ms']:.1f} in traces; its conversions are {100 * more['conversions_ms'] / more['total_ms']:.0f} % of these\n")
 
 
 if __name__ == "__main__":

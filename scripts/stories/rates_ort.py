@@ -49,6 +49,10 @@ class Row:
         channels = shape[axis]
         return self.node("DequantizeLinear", [self.stored(shape, np.int8), self.scales(channels), self.constant(np.zeros(channels, np.int8))], axis=axis)
 
+    def bias(self, channels):
+        """As files of pairs have it: a pass more over the results of a convolution in floats."""
+        return self.node("DequantizeLinear", [self.constant(np.zeros(channels, np.int32)), self.constant(np.full(channels, 0.02 * 0.001, np.float32)), self.constant(np.zeros(channels, np.int32))], axis=0)
+
     def save(self, path, y):
         names = {np.float32: TensorProto.FLOAT, np.uint8: TensorProto.UINT8, np.int8: TensorProto.INT8}
         made = helper.make_graph(self.nodes, "row", [helper.make_tensor_value_info("x", names[self.dtype], self.shape)], [helper.make_empty_tensor_value_info(y)], self.constants)
@@ -64,11 +68,12 @@ def product(row, x, form, kind, width, out, window, groups=1):
     attributes = {} if is_matmul else {"pads": [window // 2] * 4, "group": groups}
     op, axis = ("MatMul", 1) if is_matmul else ("Conv", 0)
     if form == "packed_float":
-        return row.node(op, [x, row.constant(row.random.standard_normal(shape, np.float32) * 0.05)], **attributes)
+        bias = [] if is_matmul else [row.constant(np.zeros(out, np.float32))]
+        return row.node(op, [x, row.constant(row.random.standard_normal(shape, np.float32) * 0.05), *bias], **attributes)
     if form == "loose_float":
-        return row.node(op, [x, row.dequantized(shape, axis)], **attributes)
+        return row.node(op, [x, row.dequantized(shape, axis), *([] if is_matmul else [row.bias(out)])], **attributes)
     if form == "integer":
-        return row.pair(row.node(op, [x, row.dequantized(shape, axis)], **attributes))
+        return row.pair(row.node(op, [x, row.dequantized(shape, axis), *([] if is_matmul else [row.bias(out)])], **attributes))
     if form == "dynamic":
         bytes_of, scale, zero = row.node("DynamicQuantizeLinear", [x], 3)
         sums = row.node(f"{op}Integer", [bytes_of, row.stored(shape, np.int8 if is_matmul else np.uint8), zero, *([] if is_matmul else [row.constant(np.uint8(128))])], **attributes)
@@ -76,6 +81,7 @@ def product(row, x, form, kind, width, out, window, groups=1):
     dtype, weights = (np.int8, np.int8) if form == "signed_slow" else (np.uint8, np.uint8)
     scale, zero = row.scale(), row.zero(dtype)
     rest = [row.stored(shape, weights), row.scale(0.001), row.constant(weights(0)), scale, zero]
+    rest += [] if is_matmul else [row.constant(np.zeros(out, np.int32))]
     return row.node(f"QLinear{op}", [x, scale, zero, *rest], **attributes)
 
 
@@ -148,6 +154,11 @@ def mean_row(path, is_integer, count, channels, size):
 KINDS = ("conv", "grouped", "pointwise", "depthwise", "matmul")
 FORMS = {form: KINDS for form in ("packed_float", "loose_float", "integer", "signed_slow", "unsigned_slow", "dynamic")}
 MORE_SHAPES = {}
+
+
+def has_channels_last(form):
+    """Of operators on bytes, which ONNX Runtime brings into that order."""
+    return form in ("integer", "signed_slow", "unsigned_slow")
 
 
 class session:

@@ -62,6 +62,8 @@ bool is_dequantized(const FileView& view, int tensor);
 int before_pair(const FileView& view, int tensor);
 // The integer tensor that a product's weights are stored in, or the float constant; -1 where computed.
 int stored_weights(const FileView& view, const ViewNode& node);
+// Elements of all of them, for every product that reads them.
+std::int64_t all_weights(const FileView& view);
 bool is_float_constant(const FileView& view, int tensor);
 bool is_integer_8(const ViewTensor& tensor);
 // A product computes in integers if the engine takes the file's hints: by its operands.

@@ -25,8 +25,9 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Pass::count)> kP
     "slow_max_pool", "slow_relu",      "slow_function", "slow_softmax",
     "slow_window"};
 
-// Weights of a matrix that caches hold (NEAR_WEIGHTS of scripts/stories/rates.py).
-constexpr double kNearWeights = 2e6;
+// Bytes of weights that caches hold from one run to the next (NEAR_BYTES of scripts/stories/rates.py): a row of
+// convolutions takes longer for each from 8 MB of weights on, and no longer than that from 16 MB on.
+constexpr double kNearBytes = 8e6;
 
 using nlohmann::json;
 
@@ -44,6 +45,7 @@ EngineRates rates_in(const json& object) {
       rates.products[form][kind] = ProductCost{.call_us = cost.at("call_us").get<double>(),
                                                .mac_ns = cost.at("mac_ns").get<double>(),
                                                .gathered_ns = cost.at("gathered_ns").get<double>(),
+                                               .copy_ns = cost.at("copy_ns").get<double>(),
                                                .result_ns = cost.at("result_ns").get<double>(),
                                                .weight_ns = cost.at("weight_ns").get<double>(),
                                                .far_weight_ns = cost.at("far_weight_ns").get<double>()};
@@ -90,6 +92,40 @@ ProductKind kind_of_product(const FileView& view, const ViewNode& node) {
   return is_one ? ProductKind::pointwise : ProductKind::conv;
 }
 
+// Elements that are brought to windows, and the runs of them that lie together: with channels last all channels of a
+// pixel, else the pixels of a row.
+struct Gathered {
+  double elements = 0.0, copies = 0.0;
+};
+
+Gathered gathered_by(const FileView& view, const ViewNode& node, ProductKind kind, Form form, double macs) {
+  const int result = view.output(node), stored = sight::stored_weights(view, node);
+  const bool has_window = kind == ProductKind::conv || kind == ProductKind::grouped || kind == ProductKind::depthwise;
+  if (!has_window || stored < 0 || !view.tensor(stored).shape || !view.tensor(result).shape) return {};
+  const auto &shape = *view.tensor(stored).shape, &made = *view.tensor(result).shape;
+  if (shape.size() < 3 || made.size() < 3 || macs <= 0.0) return {};
+  const bool has_channels_last = view.format == FileFormat::tflite || form == Form::integer ||
+                                 form == Form::signed_slow || form == Form::unsigned_slow;
+  const auto weights = static_cast<double>(view.tensor(stored).elements());
+  const auto results = static_cast<double>(view.tensor(result).elements());
+  if (kind == ProductKind::depthwise) {
+    const double copies = has_channels_last ? 0.0 : macs / static_cast<double>(std::max<std::int64_t>(1, made.back()));
+    return {static_cast<double>(view.tensor(view.input(node, 0)).elements()), copies};
+  }
+  // Each pixel gathers what one of its results sums up, for every group.
+  const auto groups = static_cast<double>(groups_of(view, node));
+  const double pixels = macs / weights, elements = pixels * (macs / results) * groups;
+  const auto channels = static_cast<double>(view.format == FileFormat::tflite ? shape.back() : shape[1]);
+  const double run = has_channels_last ? channels : static_cast<double>(made.back());
+  return {elements, elements / std::max(1.0, run)};
+}
+
+// Of the weights of a product, those that no cache holds since its last run.
+double far_share(const FileView& view, Form form) {
+  const double bytes = static_cast<double>(view.weights) * (form == Form::packed_float ? sizeof(float) : 1.0);
+  return std::clamp(bytes / kNearBytes - 1.0, 0.0, 1.0);
+}
+
 }  // namespace
 
 const EngineRates& rates_of(Engine engine) {
@@ -130,17 +166,10 @@ double product_ms(const FileView& view, const ViewNode& node, const EngineRates&
   const int stored = sight::stored_weights(view, node);
   const double weights = stored < 0 ? 0.0 : static_cast<double>(view.tensor(stored).elements());
   const double groups = kind == ProductKind::grouped ? static_cast<double>(groups_of(view, node)) : 1.0;
-  double gathered = 0.0;
-  if (kind == ProductKind::depthwise) {
-    gathered = static_cast<double>(view.tensor(view.input(node, 0)).elements());
-  } else if ((kind == ProductKind::conv || kind == ProductKind::grouped) && weights > 0.0) {
-    // Each pixel gathers what one of its results sums up, for every group.
-    gathered = macs / weights * (macs / results) * groups;
-  }
-  const double far_weights = kind == ProductKind::matmul ? std::max(0.0, weights - kNearWeights) : 0.0;
-  return cost.call_us * 1e-3 * groups + (cost.mac_ns * macs + cost.gathered_ns * gathered + cost.result_ns * results +
-                                         cost.weight_ns * weights + cost.far_weight_ns * far_weights) *
-                                            1e-6;
+  const Gathered gathered = gathered_by(view, node, kind, form, macs);
+  const double ns = cost.mac_ns * macs + cost.gathered_ns * gathered.elements + cost.copy_ns * gathered.copies +
+                    cost.result_ns * results + (cost.weight_ns + cost.far_weight_ns * far_share(view, form)) * weights;
+  return cost.call_us * 1e-3 * groups + ns * 1e-6;
 }
 
 double pass_ms(std::int64_t elements, Pass pass, const EngineRates& rates) {

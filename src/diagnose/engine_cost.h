@@ -65,9 +65,10 @@ struct ProductCost {
   double call_us = 0.0;      // of each group
   double mac_ns = 0.0;       // of a multiply-accumulate
   double gathered_ns = 0.0;  // of an element brought to a window of more than one pixel; depthwise: of an input
+  double copy_ns = 0.0;      // of a run of such elements that lie together: a pixel's channels, or a row of a channel
   double result_ns = 0.0;
   double weight_ns = 0.0;
-  double far_weight_ns = 0.0;  // more, of each weight of a matrix that is larger than caches
+  double far_weight_ns = 0.0;  // more, of each weight in a file whose weights are more than caches hold
 };
 
 struct EngineRates {

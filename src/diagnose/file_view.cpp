@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/dtype.h"
+#include "diagnose/census.h"
 
 namespace octavo::diagnose {
 namespace {
@@ -245,6 +246,7 @@ Result<FileView> read_file_view(const std::string& path, const ViewOptions& opti
   spread_shapes(*view);
   settle_kinds(*view);  // depthwise ones by shapes that were inferred
   view->dialect = dialect_of(*view);
+  view->weights = sight::all_weights(*view);
   return view;
 }
 

@@ -105,6 +105,7 @@ class FileView {
   std::vector<ViewNode> nodes;          // in the file's order; those of branches and loops are not among them
   std::vector<ViewTensor> tensors;      // those of the nodes, and inputs and outputs
   std::vector<int> inputs, outputs;     // tensors
+  std::int64_t weights = 0;             // elements of constants that products read
   std::vector<std::string> unresolved;  // what is not known of the file, as sentences
 
   // "TFLite", "ONNX" or "PyTorch export".

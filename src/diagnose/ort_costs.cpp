@@ -200,6 +200,29 @@ bool is_gate(const FileView& view, const ViewNode& node) {
   return false;
 }
 
+// The product quantized in the run to which a bias or an activation belongs: behind the scale of its sums. -1 where the
+// node is none of them.
+int dynamic_product_of(const FileView& view, const ViewNode& node) {
+  const auto is_constant = [&](int x) {
+    const int maker = x < 0 ? -1 : view.tensor(x).producer;
+    return x >= 0 && (view.tensor(x).is_constant ||
+                      (maker >= 0 && view.node(maker).kind == Kind::movement && view.input(view.node(maker), 0) >= 0 &&
+                       view.tensor(view.input(view.node(maker), 0)).is_constant));
+  };
+  const bool is_bias = node.kind == Kind::add && is_constant(view.input(node, 1));
+  if (node.kind != Kind::relu && !is_bias) return -1;
+  int x = view.input(node, 0);
+  for (int step = 0; step < 4; ++step) {
+    const int maker = x < 0 || view.tensor(x).readers.size() != 1 ? -1 : view.tensor(x).producer;
+    if (maker < 0) return -1;
+    const ViewNode& before = view.node(maker);
+    if (is_product(before.kind)) return before.op.ends_with("Integer") ? maker : -1;
+    if (before.kind != Kind::cast && before.kind != Kind::mul && before.kind != Kind::add) return -1;
+    x = view.input(before, 0);
+  }
+  return -1;
+}
+
 class Costs {
  public:
   Costs(const FileView& view, const EngineRates& rates)
@@ -236,7 +259,7 @@ class Costs {
     if (cost.is_integer && fate.cause == Cause::float_weights) cost.best_ms = cost.ms;
   }
 
-  void add_other(const ViewNode& node, NodeCost& cost) const {
+  void add_other(const ViewNode& node, NodeCost& cost) {
     const Work work = work_of(node);
     const bool is_average = node.kind == Kind::average;
     const std::int64_t elements = is_average ? input_elements(view_, node) : result_elements(view_, node);
@@ -248,6 +271,7 @@ class Costs {
                       : is_average                                             ? Pass::average
                                                                                : work.integer.value_or(Pass::sigmoid);
     cost.best_ms = cost.cause || is_between_pairs(view_, node) ? pass_ms(elements, best, rates_) : cost.ms;
+    if (view_.dialect == Dialect::dynamic) tell(dynamic_product_of(view_, node), cost.ms);
     if (is_gate(view_, node) && cost.is_integer) {
       // One table in the operator before it would do.
       cost.cause = Cause::qdq_around_silu;

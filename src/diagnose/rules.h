@@ -18,9 +18,11 @@ namespace octavo::diagnose {
 
 // What a node costs on one thread, predicted. `ms` of all nodes add up to the run.
 struct NodeCost {
-  double ms = 0.0;              // as the file stands
-  double conversions_ms = 0.0;  // of quantize and dequantize nodes that stay because of it: each is told to one node
-  double best_ms = 0.0;         // in the form that the engine is fast in, with nothing converted
+  double ms = 0.0;  // as the file stands
+  // Of nodes that stay because of it, each told to one node: quantize and dequantize nodes; behind a product that is
+  // quantized in the run its bias and its activation.
+  double conversions_ms = 0.0;
+  double best_ms = 0.0;  // in the form that the engine is fast in, with nothing converted
   Form form = Form::packed_float;
   bool is_integer = false;     // the engine computes it on bytes
   std::optional<Cause> cause;  // why it does not cost what is best

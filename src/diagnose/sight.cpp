@@ -61,6 +61,15 @@ int stored_weights(const FileView& view, const ViewNode& node) {
   return -1;
 }
 
+std::int64_t all_weights(const FileView& view) {
+  std::int64_t weights = 0;
+  for (const ViewNode& node : view.nodes) {
+    const int stored = is_product(node.kind) ? stored_weights(view, node) : -1;
+    if (stored >= 0) weights += view.tensor(stored).elements();
+  }
+  return weights;
+}
+
 bool is_float_constant(const FileView& view, int tensor) {
   return tensor >= 0 && view.tensor(tensor).is_constant && view.tensor(tensor).dtype == DType::f32;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "diagnose/census.h"
 #include "diagnose/file_view.h"
 
 namespace octavo::diagnose {
@@ -101,6 +102,7 @@ class Sketch {
   const FileView& view() {
     view_.tensors[static_cast<std::size_t>(view_.output(view_.nodes.back()))].is_output = true;
     view_.connect();
+    view_.weights = sight::all_weights(view_);
     return view_;
   }
 
