@@ -1,10 +1,10 @@
 """Files for the blind test of `octavo diagnose`: 30 quantized networks, each slow or wrong for one of 15 causes, and 15 healthy ones.
 
-    python tests/diagnose/spoil.py FOLDER [--second]
+    python tests/diagnose/spoil.py FOLDER [--set 2|3]
 
 writes them, by numbers, and `truth.tsv` (file, engine, network, cause in words; the cause of a healthy one is empty) beside the fp32
-files that they were made of. Written before the rules, and imports nothing of Octavo; `blind.py` asks `octavo diagnose` afterwards. --second: the same causes in other networks,
-which were chosen after rules had been mended by the first ones.
+files that they were made of. Written before the rules, and imports nothing of Octavo; `blind.py` asks `octavo diagnose` afterwards. --set: the
+same causes in other networks, which were chosen after rules had been mended by the sets before.
 Needs: pip install torch torchvision timm onnx onnxruntime ai-edge-litert flatbuffers; OCTAVO_DATA for what is TFLite.
 """
 
@@ -296,7 +296,7 @@ CAUSES = [
 ]
 
 
-# cause in words, the kind of file, and the networks of the second set, in the order of CAUSES
+# cause in words, the kind of file, and the networks of the other sets, in the order of CAUSES; with who makes the file where it is another one
 SECOND = {
     ("s8 activations on x86", "ort"): ["resnet18d", "selecsls42b"],
     ("QOperator form with the ReLU apart", "ort"): ["mnasnet0_75", "resnet26d"],
@@ -319,20 +319,53 @@ SECOND = {
     ("", "litert"): ["mlperf_ic_resnet8_int8", "tf2_mobilenet_v2_1.0_224_ptq"],
 }
 
+THIRD = {
+    ("s8 activations on x86", "ort"): ["spnasnet_100", "res2net50_14w_8s"],
+    ("QOperator form with the ReLU apart", "ort"): ["repvgg_a0", "ese_vovnet19b_dw"],
+    ("activations in floats", "ort"): ["hrnet_w18_small", "wide_resnet50_2"],
+    ("pair between a convolution and its activation", "ort"): ["vgg19_bn", "spnasnet_100"],
+    ("skip connections in floats", "ort"): ["resnet101", "wide_resnet50_2"],
+    ("SiLU in pieces", "ort"): ["efficientnet_b0", "repvgg_a0_silu"],
+    ("activations of 16 bits", "ort"): ["densenet121", "hrnet_w18_small"],
+    ("dynamic quantization", "ort"): ["inception_v3"],
+    ("dynamic quantization", "litert"): [(given, "mlperf_kws_dynamic_range")],
+    ("channels of one scale 10^4 apart", "ort"): ["vgg19", "resnet101"],
+    ("scale that is broken", "ort"): ["spnasnet_100", "res2net50_14w_8s"],
+    ("mask in a range", "ort"): ["encoder5", "encoder6"],
+    ("batch norms left unfolded", "ort"): ["wide_resnet50_2", "repvgg_a0"],
+    ("means in floats", "ort"): ["regnet_y_1_6gf", "seresnext26d_32x4d"],
+    ("resizing in floats", "ort"): ["pyramid_cubic16", "pyramid_linear64"],
+    ("ranges that were never calibrated", "ort"): ["spnasnet_100", "vgg19"],
+    ("", "ort"): ["efficientnet_lite0", "ese_vovnet19b_dw", "hrnet_w18_small", "inception_v3", "perceptron3", "repvgg_a0", "res2net50_14w_8s",
+                  "pyramid32", "resnet101", "seresnext26d_32x4d", "spnasnet_100", "vgg19", "vgg19_bn", "wide_resnet50_2"],
+    ("", "litert"): ["mlperf_ad_int8_floatio"],
+}
+
+
+def files_of(number):
+    """Of a set: (cause, engine, who makes it, network)."""
+    made = [(cause, engine, *each) for cause, engine, *makers in CAUSES for each in makers if each is not None]
+    if number == 1:
+        return made
+    others = []
+    for (cause, engine), networks in (SECOND if number == 2 else THIRD).items():
+        makers = [make for *row, make, _ in made if row == [cause, engine]]
+        for index, network in enumerate(networks):
+            make, name = network if isinstance(network, tuple) else (makers[min(index, len(makers) - 1)], network)
+            others.append((cause, engine, make, name))
+    return others
+
 
 def main():
     words = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     words.add_argument("folder", type=Path)
-    words.add_argument("--second", action="store_true", help="other networks")
+    words.add_argument("--set", type=int, choices=(1, 2, 3), default=1, help="2, 3: other networks")
     options = words.parse_args()
     folder = options.folder
     folder.mkdir(parents=True, exist_ok=True)
     logging.disable(logging.WARNING)
     maker, lines = Maker(folder), ["file\tengine\tnetwork\tcause"]
-    made = [(cause, engine, *each) for cause, engine, *makers in CAUSES for each in makers if each is not None]
-    if options.second:
-        networks = {row: iter(names) for row, names in SECOND.items()}
-        made = [(cause, engine, make, next(networks[cause, engine])) for cause, engine, make, _ in made]
+    made = files_of(options.set)
     for number, (cause, engine, make, network) in enumerate(made, 1):
         is_tflite = make in (dynamic_tflite, given)
         file = f"{number:02}.{'tflite' if is_tflite else 'onnx'}"

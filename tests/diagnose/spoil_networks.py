@@ -93,7 +93,7 @@ def _plain(name, channels):
     return make
 
 
-PICTURE, LARGER, SEQUENCE = ((1, 3, 96, 96),), ((1, 3, 128, 128),), ((1, 32, 64), (1, 32))
+PICTURE, LARGER, BETWEEN, SEQUENCE = ((1, 3, 96, 96),), ((1, 3, 128, 128),), ((1, 3, 112, 112),), ((1, 32, 64), (1, 32))
 
 # name: (how it is made, shapes of its inputs)
 NETWORKS = {
@@ -147,6 +147,29 @@ NETWORKS = {
     "vgg16": (_plain("vgg16", 512), LARGER),
     "vgg16_bn": (_plain("vgg16_bn", 512), LARGER),
     "vovnet39a": (_timm("vovnet39a"), LARGER),
+    # of the third set
+    "densenet121": (_vision("densenet121"), BETWEEN),
+    "efficientnet_b0": (_vision("efficientnet_b0"), BETWEEN),
+    "efficientnet_lite0": (_timm("efficientnet_lite0"), BETWEEN),
+    "encoder5": (lambda: Encoder(heads=8, layers=5), SEQUENCE),
+    "encoder6": (lambda: Encoder(heads=2, layers=6), SEQUENCE),
+    "ese_vovnet19b_dw": (_timm("ese_vovnet19b_dw"), BETWEEN),
+    "hrnet_w18_small": (_timm("hrnet_w18_small"), BETWEEN),
+    "inception_v3": (_vision("inception_v3", aux_logits=False, init_weights=False), BETWEEN),
+    "perceptron3": (lambda: nn.Sequential(nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 2048), nn.ReLU(), nn.Linear(2048, 32)), ((8, 512),)),
+    "pyramid32": (lambda: Pyramid(width=32), BETWEEN),
+    "pyramid_cubic16": (lambda: Pyramid("bicubic", width=16), BETWEEN),
+    "pyramid_linear64": (lambda: Pyramid("bilinear", width=64), BETWEEN),
+    "repvgg_a0": (_timm("repvgg_a0"), BETWEEN),
+    "repvgg_a0_silu": (_timm("repvgg_a0", act_layer=nn.SiLU), BETWEEN),
+    "res2net50_14w_8s": (_timm("res2net50_14w_8s"), BETWEEN),
+    "resnet101": (_vision("resnet101"), BETWEEN),
+    "regnet_y_1_6gf": (_vision("regnet_y_1_6gf"), BETWEEN),
+    "seresnext26d_32x4d": (_timm("seresnext26d_32x4d"), BETWEEN),
+    "spnasnet_100": (_timm("spnasnet_100"), BETWEEN),
+    "vgg19": (_plain("vgg19", 512), BETWEEN),
+    "vgg19_bn": (_plain("vgg19_bn", 512), BETWEEN),
+    "wide_resnet50_2": (_vision("wide_resnet50_2"), BETWEEN),
 }
 
 
