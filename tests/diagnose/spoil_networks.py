@@ -154,7 +154,7 @@ NETWORKS = {
     "encoder5": (lambda: Encoder(heads=8, layers=5), SEQUENCE),
     "encoder6": (lambda: Encoder(heads=2, layers=6), SEQUENCE),
     "ese_vovnet19b_dw": (_timm("ese_vovnet19b_dw"), BETWEEN),
-    "hrnet_w18_small": (_timm("hrnet_w18_small"), BETWEEN),
+    "hrnet_w18_small": (_timm("hrnet_w18_small"), LARGER),
     "inception_v3": (_vision("inception_v3", aux_logits=False, init_weights=False), BETWEEN),
     "perceptron3": (lambda: nn.Sequential(nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 2048), nn.ReLU(), nn.Linear(2048, 32)), ((8, 512),)),
     "pyramid32": (lambda: Pyramid(width=32), BETWEEN),
