@@ -18,8 +18,8 @@ TEST(HybridKernels, RowQuantize) {
   std::mt19937 random(1);
   std::set<std::string> ran;
   for (int kind = 0; kind < count_of(DynamicForm{}); ++kind) {
-    for (const Shape& shape :
-         {Shape{1, 1, 1, 1}, Shape{2, 3, 5, 64}, Shape{1, 7, 3, 77}, Shape{3, 2, 2, 333}, Shape{0, 2, 2, 5}}) {
+    for (const Shape& shape : {Shape{1, 1, 1, 1}, Shape{2, 3, 5, 64}, Shape{1, 7, 3, 77}, Shape{3, 2, 2, 333},
+                               Shape{0, 2, 2, 5}, Shape{2, 5, 4, 24}, Shape{1, 3, 6, 16}}) {
       for (std::int64_t axis : {0, 1, 3, 4}) {
         const RowQuantizeAttrs attrs{static_cast<DynamicForm>(kind), axis};
         ran.merge(check(kRowQuantize, attrs, {random_tensor(random, kF32, shape)}));

@@ -18,7 +18,7 @@ struct Params {
 
 void quantize_row(const Params& params, const RunScale& scale, const float* x, std::uint8_t* y) {
   switch (params.form) {
-    case DynamicForm::xnnpack:
+    case DynamicForm::xnnpack: break;  // run has all of its rows at once
     case DynamicForm::pt2e:
     case DynamicForm::pt2e_symmetric:
     case DynamicForm::pt2e_token: return params.functions->multiply(x, params.n, scale.inverse, scale.zero_point, y);
@@ -34,6 +34,14 @@ void quantize_row(const Params& params, const RunScale& scale, const float* x, s
 
 void run(const Params& params, const StepBuffers& buffers, ItemRange items) {
   const ItemRange rows = params.rows.units_of(items);
+  if (params.form == DynamicForm::xnnpack)
+    return params.functions->xnnpack_rows(
+        {.rows = rows.end - rows.begin,
+         .n = params.n,
+         .real = reinterpret_cast<const float*>(buffers.inputs[0]) + rows.begin * params.n,
+         .q = reinterpret_cast<std::uint8_t*>(buffers.outputs[0]) + rows.begin * params.n,
+         .scales = reinterpret_cast<float*>(buffers.outputs[1]) + rows.begin,
+         .zero_points = reinterpret_cast<std::uint8_t*>(buffers.outputs[2]) + rows.begin});
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {
     const float* x = reinterpret_cast<const float*>(buffers.inputs[0]) + row * params.n;
     const ValueRange range = params.functions->range(x, params.n);

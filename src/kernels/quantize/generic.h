@@ -179,16 +179,79 @@ void multiply_row(const float* real, std::int64_t n, float factor, std::int32_t 
       });
 }
 
-// Halves away from 0 that were rounded to the even number towards it: these are exactly a half from it.
+// Of a row, without a lane by itself.
+template <class S>
+ValueRange range_of_short_row(const float* real, std::int64_t n) {
+  typename S::F32 low = S::set(0.0f), high = low;
+  std::int64_t i = 0;
+  for (; i + S::kLanes <= n; i += S::kLanes) {
+    const typename S::F32 x = S::load(real + i);
+    low = S::min(x, low);
+    high = S::max(x, high);
+  }
+  if constexpr (S::kLanes > 1) {
+    if (i < n) {
+      const typename S::F32 x = S::load_first(real + i, n - i, 0.0f);
+      low = S::min(x, low);
+      high = S::max(x, high);
+    }
+  }
+  return {S::lowest(low), S::highest(high)};
+}
+
+// RunScale::of_xnnpack in lanes, one for each row: what it takes of a row by itself is more than 32 bytes of it do.
+template <class S>
+struct XnnpackScales {
+  typename S::F32 scale, inverse;
+  typename S::S32 zero_point;
+
+  static XnnpackScales of(typename S::F32 low, typename S::F32 high) {
+    using F32 = typename S::F32;
+    const F32 one = S::set(1.0f);
+    const F32 inverse = S::select(S::less(low, high), S::div(S::set(255.0f), S::sub(high, low)), one);
+    const F32 least = S::mul(low, inverse), most = S::mul(high, inverse);
+    const F32 errors = S::add(S::add(S::set(-128.0f), least), S::add(S::set(127.0f), most));
+    const F32 nearer =
+        S::select(S::less(S::set(0.0f), errors), S::sub(S::set(-128.0f), least), S::sub(S::set(127.0f), most));
+    const F32 inside = S::min(S::max(nearer, S::set(-128.0f)), S::set(127.0f));
+    return {S::div(one, inverse), inverse, S::add_s32(S::round(inside), S::set_s32(128))};
+  }
+};
+
+template <class S>
+void quantize_rows_by_range(const XnnpackRows& args) {
+  // By value: stores of bytes may alias anything reached through a pointer.
+  const XnnpackRows rows = args;
+  constexpr std::int64_t kShort = 8 * S::kLanes;
+  for (std::int64_t first = 0; first < rows.rows; first += S::kLanes) {
+    const std::int64_t count = rows.rows - first < S::kLanes ? rows.rows - first : S::kLanes;
+    float low[S::kLanes] = {}, high[S::kLanes] = {}, scales[S::kLanes], inverses[S::kLanes];
+    std::int32_t zero_points[S::kLanes];
+    for (std::int64_t row = 0; row < count; ++row) {
+      const float* real = rows.real + (first + row) * rows.n;
+      const ValueRange range = rows.n < kShort ? range_of_short_row<S>(real, rows.n) : range_of_row<S>(real, rows.n);
+      low[row] = range.lowest;
+      high[row] = range.highest;
+    }
+    const auto found = XnnpackScales<S>::of(S::load(low), S::load(high));
+    S::store(scales, found.scale);
+    S::store(inverses, found.inverse);
+    S::store_s32(zero_points, found.zero_point);
+    for (std::int64_t row = 0; row < count; ++row) {
+      const std::int64_t at = first + row;
+      rows.scales[at] = scales[row];
+      rows.zero_points[at] = static_cast<std::uint8_t>(zero_points[row]);
+      multiply_row<S>(rows.real + at * rows.n, rows.n, inverses[row], zero_points[row], rows.q + at * rows.n);
+    }
+  }
+}
+
+// Halves away from 0. Adding a half would round 0.5 - 2^-25 up; the float below it does not, and brings what is a half
+// to the next whole number, since the sum is half an ulp from it and rounds to even.
 template <class S>
 typename S::F32 rounded_away(typename S::F32 x) {
-  using F32 = typename S::F32;
-  constexpr float kBelowHalf = 0x1.fffffep-2f;
-  const F32 even = S::to_f32(S::round(x)), rest = S::sub(x, even), zero = S::set(0.0f);
-  const F32 up = S::select(S::less(zero, x), S::set(1.0f), zero),
-            down = S::select(S::less(x, zero), S::set(-1.0f), zero);
-  const F32 more = S::select(S::less(S::set(kBelowHalf), rest), up, zero);
-  return S::add(even, S::select(S::less(rest, S::set(-kBelowHalf)), down, more));
+  const typename S::F32 half = S::set(0x1.fffffep-2f);
+  return S::select(S::less(x, S::set(0.0f)), S::ceil(S::sub(x, half)), S::floor(S::add(x, half)));
 }
 
 template <class S>
@@ -281,6 +344,7 @@ constexpr QuantizeFunctions quantize_functions() {
           .range = &range_of_row<S>,
           .multiply = &multiply_row<S>,
           .multiply_away = &multiply_row_away<S>,
+          .xnnpack_rows = &quantize_rows_by_range<S>,
           .range_s16 = &range_of_row_s16<S>,
           .range_of_products = &range_of_products<S>,
           .requantize = &requantize_row<S>};

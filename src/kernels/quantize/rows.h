@@ -50,6 +50,16 @@ struct RequantizeRow {
   const float* factors = nullptr;
 };
 
+// Rows of n values that lie behind each other, each with the scale and zero point of its own range: RunScale of form
+// xnnpack.
+struct XnnpackRows {
+  std::int64_t rows = 0, n = 0;
+  const float* real = nullptr;
+  std::uint8_t* q = nullptr;
+  float* scales = nullptr;              // of each row
+  std::uint8_t* zero_points = nullptr;  // of each row
+};
+
 struct QuantizeFunctions {
   void (*quantize)(const QuantizeRow& row, const float* real, std::uint8_t* q);
   void (*dequantize)(const QuantizeRow& row, const std::uint8_t* q, float* real);
@@ -60,6 +70,8 @@ struct QuantizeFunctions {
   void (*multiply)(const float* real, std::int64_t n, float factor, std::int32_t zero_point, std::uint8_t* q);
   // q = round_away(clamp(f32(zero_point - 128) + real * factor, -128, 127)) + 128
   void (*multiply_away)(const float* real, std::int64_t n, float factor, std::int32_t zero_point, std::uint8_t* q);
+  // What range, RunScale and multiply do row by row, for rows of few values, too.
+  void (*xnnpack_rows)(const XnnpackRows& rows);
   RangeS16 (*range_s16)(const std::int16_t* x, std::int64_t n);
   // Of f32(x) * factors.
   ValueRange (*range_of_products)(const std::int16_t* x, const float* factors, std::int64_t n);
