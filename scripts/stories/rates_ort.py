@@ -215,6 +215,7 @@ def passes(folder, sizes, seconds):
         ("average", means(True), "QLinearGlobalAveragePool", False),
         ("float_average", means(False), "GlobalAveragePool", False),
         ("max_pool", pool_row, "NhwcMaxPool", True),
+        ("slow_average", slow_mean_row, "ReduceMean", True),
     ):
         elements, times = [], []
         for channels, size in sizes:
@@ -232,6 +233,17 @@ def pool_row(path, count, channels, size):
     x = product(row, "x", "unsigned_slow", "pointwise", channels, channels, 1)
     for _ in range(count):
         x = row.node("MaxPool", [x], kernel_shape=[3, 3], pads=[1] * 4)
+    row.save(path, x)
+
+
+def slow_mean_row(path, count, channels, size):
+    """Means in floats between operators on bytes, as in gates of all pixels: they have the order of channels of these, and are slow by it."""
+    row, x = Row([1, channels, size, size], np.uint8), "x"
+    for _ in range(count):
+        x = product(row, x, "unsigned_slow", "pointwise", channels, channels, 1)
+        scale, zero = row.scale(), row.zero(np.uint8)
+        mean = row.node("ReduceMean", [row.node("DequantizeLinear", [x, scale, zero]), row.constant(np.array([2, 3], np.int64))], keepdims=1)
+        x = row.node("QLinearMul", [x, scale, zero, row.node("QuantizeLinear", [mean, scale, zero]), scale, zero, scale, zero], domain=MICROSOFT)
     row.save(path, x)
 
 

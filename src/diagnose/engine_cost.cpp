@@ -22,8 +22,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Pass::count)> kP
     "float_add",     "float_mul",      "float_sigmoid", "float_function",
     "float_relu",    "float_max_pool", "float_softmax", "float_transpose",
     "float_average", "float_window",   "wide_add",      "wide_mul",
-    "slow_max_pool", "slow_relu",      "slow_function", "slow_softmax",
-    "slow_window"};
+    "slow_max_pool", "slow_average",   "slow_relu",     "slow_function",
+    "slow_softmax",  "slow_window"};
 
 // Bytes of weights that caches hold from one run to the next (NEAR_BYTES of scripts/stories/rates.py): a row of
 // convolutions takes longer for each from 8 MB of weights on, and no longer than that from 16 MB on.

@@ -51,6 +51,7 @@ enum class Pass : std::uint8_t {
   wide_add,
   wide_mul,
   slow_max_pool,  // ONNX Runtime's on bytes, where channels are not last
+  slow_average,   // ONNX Runtime's of floats, where channels are last; by elements of its input
   slow_relu,      // LiteRT's own kernels for bytes, where its delegate has none
   slow_function,
   slow_softmax,

@@ -19,7 +19,7 @@ constexpr std::array<NamedCause, static_cast<std::size_t>(Cause::count)> kCauses
     {"qdq-around-mean", "q/dq pairs stand around means or average pools"},
     {"qdq-around-resize", "q/dq pairs stand around resizes"},
     {"qdq-around-excite", "q/dq pairs stand around the product of squeeze-and-excite"},
-    {"batch-norm-unfolded", "a batch normalization follows a convolution instead of being part of it"},
+    {"batch-norm-unfolded", "a batch normalization is an operator of its own instead of part of a convolution"},
     {"double-pairs", "two q/dq pairs follow each other on one tensor"},
     {"redundant-pairs", "q/dq pairs stand around operators that compute in float anyway"},
     {"requantized-branches", "one tensor is quantized several times by different scales"},

@@ -233,7 +233,8 @@ class Costs {
       const ViewNode& node = view_.nodes[i];
       if (view_.output(node) < 0 || node.kind == Kind::quantize || node.kind == Kind::dequantize) continue;
       layouts_[i] = layout_before(node);
-      is_product(node.kind) ? add_product(node, costs_[i]) : add_other(node, costs_[i]);
+      const bool has_channels_last = layouts_[i].has_channels_last;
+      is_product(node.kind) ? add_product(node, costs_[i]) : add_other(node, has_channels_last, costs_[i]);
       if (node.kind == Kind::max_pool && costs_[i].is_integer) add_max_pool(node, layouts_[i], costs_[i]);
       const bool is_float = !costs_[i].is_integer && node.kind != Kind::relu;
       if (is_product(node.kind) || is_float) layouts_[i] = {!is_float && node.kind != Kind::matmul, costs_[i].cause};
@@ -259,8 +260,10 @@ class Costs {
     if (cost.is_integer && fate.cause == Cause::float_weights) cost.best_ms = cost.ms;
   }
 
-  void add_other(const ViewNode& node, NodeCost& cost) {
-    const Work work = work_of(node);
+  void add_other(const ViewNode& node, bool has_channels_last, NodeCost& cost) {
+    Work work = work_of(node);
+    // The order of channels of convolutions on bytes is kept up to a mean in floats between them.
+    if (node.op == "ReduceMean" && has_channels_last) work.floats = Pass::slow_average;
     const bool is_average = node.kind == Kind::average;
     const std::int64_t elements = is_average ? input_elements(view_, node) : result_elements(view_, node);
     cost.is_integer = node.is_integer || is_fused(node, work, cost.cause);

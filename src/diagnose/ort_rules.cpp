@@ -126,7 +126,8 @@ constexpr Rule kRules[] = {
     {.cause = Cause::batch_norm_unfolded,
      .find = batch_norms,
      .source = kMeasured,
-     .advice = "fold batch normalizations before quantizing (quant_pre_process, or export in eval mode)",
+     .advice = "fold batch normalizations before quantizing (quant_pre_process, or export in eval mode); where they "
+               "follow no convolution (RepVGG's branches for training), export what the network becomes without them",
      .octavo = kFolds},
     {.cause = Cause::requantized_branches,
      .find = lost<Cause::requantized_branches>,
