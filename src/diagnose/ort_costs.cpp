@@ -262,8 +262,10 @@ class Costs {
 
   void add_other(const ViewNode& node, bool has_channels_last, NodeCost& cost) {
     Work work = work_of(node);
-    // The order of channels of convolutions on bytes is kept up to a mean in floats between them.
-    if (node.op == "ReduceMean" && has_channels_last) work.floats = Pass::slow_average;
+    // The order of channels of convolutions on bytes is kept up to a mean in floats between them; not up to one that
+    // leaves the axes out, as at the end of a network.
+    if (node.op == "ReduceMean" && has_channels_last && node.integer("keepdims", 1) != 0)
+      work.floats = Pass::slow_average;
     const bool is_average = node.kind == Kind::average;
     const std::int64_t elements = is_average ? input_elements(view_, node) : result_elements(view_, node);
     cost.is_integer = node.is_integer || is_fused(node, work, cost.cause);

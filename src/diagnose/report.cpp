@@ -104,7 +104,8 @@ nlohmann::json json_of(const Sightings& sightings) { return {{"count", sightings
 bool is_repaired(const Diagnosis& d, const Finding& finding) {
   constexpr Cause kOfOrt[] = {Cause::signed_activations,  Cause::range_behind_relu,  Cause::missing_output_pair,
                               Cause::batch_norm_unfolded, Cause::unfused_activation, Cause::qdq_around_mean,
-                              Cause::double_pairs,        Cause::moved_scales,       Cause::float_weights};
+                              Cause::double_pairs,        Cause::moved_scales,       Cause::float_weights,
+                              Cause::unsigned_weights};
   constexpr Cause kOfLitert[] = {Cause::sixteen_bit_activations,
                                  Cause::unsigned_weights,
                                  Cause::slow_bytes,
@@ -114,6 +115,14 @@ bool is_repaired(const Diagnosis& d, const Finding& finding) {
   const auto is_one_of = [&](std::span<const Cause> causes) {
     return std::ranges::find(causes, finding.cause) != causes.end();
   };
+  // A batch norm is folded into the product before it, where there is one.
+  const auto is_foldable = [&](int index) {
+    const ViewNode& node = d.view.node(index);
+    const int before = node.kind == Kind::batch_norm ? sight::before_pair(d.view, d.view.input(node, 0)) : -1;
+    const int maker = before < 0 ? -1 : d.view.tensor(before).producer;
+    return node.kind != Kind::batch_norm || (maker >= 0 && is_product(d.view.node(maker).kind));
+  };
+  if (finding.cause == Cause::batch_norm_unfolded && std::ranges::none_of(finding.nodes, is_foldable)) return false;
   if (d.view.format == FileFormat::onnx) return d.engine == Engine::ort && is_one_of(kOfOrt);
   if (d.engine != Engine::litert) return false;
   if (finding.cause != Cause::dynamic_range) return is_one_of(kOfLitert);

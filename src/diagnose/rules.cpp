@@ -182,8 +182,8 @@ constexpr Rule kTorch[] = {
      .sureness = Sureness::likely,
      .source =
          "convert_pt2e leaves quantize and dequantize nodes beside float operators (pytorch#113019, #108638, #144434)",
-     .advice = "compile the converted graph with torch.compile's inductor and freezing on "
-               "(torch._inductor.config.freezing = True)",
+     .advice = "quantize by X86InductorQuantizer, for whose patterns inductor has integer kernels, and compile the "
+               "converted graph with freezing on (torch._inductor.config.freezing = True)",
      .octavo = "reads the exported program as one integer graph"},
     kBatchNorm,
     kDoublePairs,

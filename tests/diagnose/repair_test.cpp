@@ -132,6 +132,30 @@ TEST(Repair, IntegersThatTheOutsideSeesStaySigned) {
   EXPECT_TRUE(repaired(model, "unsigned-activations").done.empty());
 }
 
+// A convolution whose weights are u8, with one zero point that is not in the middle.
+Network with_unsigned_weights(bool is_read_twice) {
+  Network network;
+  std::vector<std::int64_t> values;
+  for (std::int64_t i = 0; i < 16; ++i) values.push_back(i * 53 % 256);
+  network.builder.initializer("u", bytes(DType::u8, Shape{4, 4, 1, 1}, values))
+      .initializer("u_zero", scalar(DType::u8, 117));
+  network.builder.initializer("u_scale", floats(Shape{}, {0.01f}));
+  network.builder.node({"DequantizeLinear", {"u", "u_scale", "u_zero"}, {"u_pair"}, {}, "", "u_pair"});
+  network.pair(0.02f).op("Conv", {"u_pair"}).pair(0.05f);
+  if (is_read_twice) network.op("Add", {"u_pair"});
+  return network;
+}
+
+TEST(Repair, UnsignedWeightsAreSigned) {
+  const Repaired result = repaired(with_unsigned_weights(false).model(), "signed-weights");
+  ASSERT_EQ(result.done.size(), 1u);
+  EXPECT_EQ(result.done[0].places, 1);
+  EXPECT_TRUE(result.done[0].is_equal);
+  EXPECT_TRUE(has_constant(result.model, onnx::TensorProto::INT8));
+  // Somebody else reads the floats that they stand for.
+  EXPECT_TRUE(repaired(with_unsigned_weights(true).model(), "signed-weights").done.empty());
+}
+
 TEST(Repair, OperatorsOfIntegersBecomePairs) {
   Network network(DType::u8, 128);
   for (const char* scale : {"xs", "ys"}) network.builder.initializer(scale, floats(Shape{}, {0.02f}));

@@ -9,6 +9,7 @@ namespace octavo::repair {
 // Activations of s8 become u8 with the zero point moved by 128, wherever all that reads them can be told so.
 int make_activations_unsigned(OnnxEdit& edit);
 // QLinearConv and the like become the float operator between pairs.
+int make_weights_signed(OnnxEdit& edit);
 int make_operators_pairs(OnnxEdit& edit);
 // A pair right behind an equal one goes.
 int drop_double_pairs(OnnxEdit& edit);
