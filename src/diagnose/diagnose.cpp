@@ -25,7 +25,9 @@ Result<Engine> engine_for(const FileView& view, std::optional<Engine> engine) {
   return Error{.kind = ErrorKind::usage,
                .where = view.path,
                .found = std::string(view.format_name()) + " with --engine " + std::string(name_of(*engine)),
-               .expected = "an engine that runs files of this format"};
+               .expected = is_onnx     ? "ort, openvino or tvm, which run such files"
+                           : is_tflite ? "litert, openvino or tvm, which run such files"
+                                       : "torch or openvino, which run such files"};
 }
 
 // TFLite joins the names of all that was fused, with ';': the first says enough. Of long names the end does.

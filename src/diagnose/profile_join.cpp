@@ -150,6 +150,14 @@ std::map<std::string, int> in_order(const Profile& profile, const FileView& view
   return places;
 }
 
+// What an operator counts as: by the engine's words for it, and where these say nothing by the file's node.
+Share share_in(const ProfiledNode& node, Engine engine, const FileView& view, int found) {
+  if (engine == Engine::litert && found >= 0 && view.node(found).is_integer) return Share::integer;
+  const Share share = share_of(node, engine);
+  const Kind kind = found < 0 ? Kind::other : view.node(found).kind;
+  return share == Share::other && (kind == Kind::quantize || kind == Kind::dequantize) ? Share::conversion : share;
+}
+
 }  // namespace
 
 Result<JoinedProfile> join(const Profile& profile, const FileView& view, const std::string& path) {
@@ -166,8 +174,7 @@ Result<JoinedProfile> join(const Profile& profile, const FileView& view, const s
     const bool has_name = !is_unnamed(node, profile.engine);
     const auto place = places.find(node.name + '\n' + node.op);
     const int found = has_name ? names.find(node, profile.engine) : place == places.end() ? -1 : place->second;
-    const bool is_tflite_integer = profile.engine == Engine::litert && found >= 0 && view.node(found).is_integer;
-    const Share share = is_tflite_integer ? Share::integer : share_of(node, profile.engine);
+    const Share share = share_in(node, profile.engine, view, found);
     joined.nodes.push_back({node, found});
     double& sum = share == Share::integer         ? joined.integer_ms
                   : share == Share::float_product ? joined.float_products_ms
