@@ -30,19 +30,12 @@ Result<Engine> engine_for(const FileView& view, std::optional<Engine> engine) {
                                        : "torch or openvino, which run such files"};
 }
 
-// TFLite joins the names of all that was fused, with ';': the first says enough. Of long names the end does.
-std::string shortened(const std::string& name) {
-  constexpr std::size_t kMost = 48;
-  const std::string first = name.substr(0, name.find(';'));
-  return first.size() <= kMost ? first : "..." + first.substr(first.size() - kMost + 3);
-}
-
 std::string place_of(const FileView& view, const std::vector<int>& nodes) {
   constexpr std::size_t kMostNames = 3;
   std::string text;
   for (std::size_t i = 0; i < std::min(nodes.size(), kMostNames); ++i)
     text +=
-        (i == 0 ? "" : ", ") + fmt::format("'{}' ({})", shortened(view.node(nodes[i]).name), view.node(nodes[i]).op);
+        (i == 0 ? "" : ", ") + fmt::format("'{}' ({})", short_name(view.node(nodes[i]).name), view.node(nodes[i]).op);
   if (nodes.size() > kMostNames) text += fmt::format(" and {} more", nodes.size() - kMostNames);
   return text;
 }

@@ -194,6 +194,12 @@ int FileView::producer_if(int index, Kind kind) const {
   return maker >= 0 && node(maker).kind == kind ? maker : -1;
 }
 
+std::string short_name(const std::string& name) {
+  constexpr std::size_t kMost = 48;
+  const std::string first = name.substr(0, name.find(';'));
+  return first.size() <= kMost ? first : "..." + first.substr(first.size() - kMost + 3);
+}
+
 int FileView::input(const ViewNode& node, std::size_t index) const {
   return index < node.inputs.size() ? node.inputs[index] : -1;
 }

@@ -139,6 +139,9 @@ Result<FileView> view_of_onnx(const std::string& path);
 Result<FileView> view_of_tflite(const std::string& path);
 Result<FileView> view_of_pt2(const std::string& path);
 
+// As people read it. TFLite joins the names of all that was fused, with ';': the first says enough. Of long names the
+// end does.
+std::string short_name(const std::string& name);
 // Which kind an operator is, by its name in a format.
 Kind kind_of_operator(FileFormat format, std::string_view op);
 

@@ -23,7 +23,8 @@ std::string counted(const std::map<std::string, int>& counts) {
 
 std::string named(const Sightings& sightings) {
   std::string text = std::to_string(sightings.count);
-  for (std::size_t i = 0; i < sightings.names.size(); ++i) text += (i == 0 ? " (" : ", ") + sightings.names[i];
+  for (std::size_t i = 0; i < sightings.names.size(); ++i)
+    text += (i == 0 ? " (" : ", ") + short_name(sightings.names[i]);
   if (sightings.names.empty()) return text;
   return text + (sightings.count > static_cast<int>(sightings.names.size()) ? ", ...)" : ")");
 }
