@@ -23,7 +23,11 @@ float find_exponentials(const ByteSoftmaxLines& s, const std::uint8_t* x) {
   float sum = 0.0f;
   std::int64_t i = 0;
   for (; i + kAtOnce <= s.n; i += kAtOnce) {
-    for (std::int64_t k = i; k < i + kAtOnce; ++k) sum += to[k] = table[x[k] ^ kFlip];
+    // All are read before the first is written: as far as a compiler knows, the line may lie in the table.
+    float values[kAtOnce];
+    for (int k = 0; k < kAtOnce; ++k) values[k] = table[x[i + k] ^ kFlip];
+    for (int k = 0; k < kAtOnce; ++k) to[i + k] = values[k];
+    for (int k = 0; k < kAtOnce; ++k) sum += values[k];
   }
   for (; i < s.n; ++i) sum += to[i] = table[x[i] ^ kFlip];
   return sum;
