@@ -1,6 +1,6 @@
 # The front door. `make` alone says what there is.
 .DEFAULT_GOAL := help
-.PHONY: help deps build arm64 arm64-runtime cuda demo test test-arm64 test-arm64-smoke test-asan test-tsan test-long wheel test-python check-format bench peers fuzz format tidy clean
+.PHONY: help deps build arm64 arm64-runtime cuda demo test test-arm64 test-arm64-smoke test-asan test-tsan test-long wheel wheel-arm64 test-python check-format bench peers fuzz format tidy clean
 
 help:            ## this list
 	@grep -hE '^[a-z0-9-]+: .*##|^[a-z0-9-]+: *##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):[^#]*## */  make \1\t/' | expand -t 20
@@ -70,6 +70,9 @@ test-long: build ## sweeps, soaks and fuzzing; takes an hour (the Python package
 wheel: deps      ## the Python package's wheels, into build/wheels (after build most of it comes from the compiler cache)
 	@scripts/install-packages.sh packages-python.txt
 	scripts/wheel.sh
+
+wheel-arm64: build ## the wheel for aarch64 and CPython 3.11 by cross build, into build/wheels-arm64, run under qemu-user (docs/arm.md)
+	scripts/wheel-arm64.sh
 
 test-python: deps  ## build the wheels, install them into fresh environments and run the package's tests there
 	@scripts/install-packages.sh packages-python.txt
