@@ -1,6 +1,5 @@
 // The executor against the references, over threads and contexts. Tests of run/.
 #include <gtest/gtest.h>
-#include <xmmintrin.h>
 
 #include <atomic>
 #include <cfenv>
@@ -11,6 +10,7 @@
 #include "ops/recurrence/recurrence.h"
 #include "run/float_mode.h"
 #include "support/small_graphs.h"
+#include "support/thread_float_mode.h"
 
 namespace octavo {
 namespace {
@@ -181,7 +181,7 @@ struct ModeStep final : Step {
   std::int64_t items() const override { return 4; }
   void run(const StepBuffers& buffers, ItemRange range) const noexcept override {
     for (std::int64_t i = range.begin; i < range.end; ++i)
-      reinterpret_cast<std::uint32_t*>(buffers.outputs[0])[i] = _mm_getcsr() & 0xffc0u;
+      reinterpret_cast<std::uint32_t*>(buffers.outputs[0])[i] = testing::thread_float_mode();
   }
 };
 
@@ -264,9 +264,9 @@ TEST(Context, EveryThreadRoundsToNearestAndTheCallersModeComesBack) {
   const auto callers = executor_from(
       [](int parts, const PartBody& body) {
         std::thread other([&] {
-          _mm_setcsr(0xffc0);
+          testing::set_thread_float_mode(testing::kOtherFloatMode);
           for (int part = 1; part < parts; ++part) body(part);
-          EXPECT_EQ(_mm_getcsr(), 0xffc0u);
+          EXPECT_EQ(testing::thread_float_mode(), testing::kOtherFloatMode);
         });
         body(0);
         other.join();
@@ -276,13 +276,13 @@ TEST(Context, EveryThreadRoundsToNearestAndTheCallersModeComesBack) {
        {std::shared_ptr<Executor>(std::make_shared<ThreadPool>(4)), callers}) {
     auto context = Context::create(*model, {.executor = executor});
     ASSERT_TRUE(context);
-    const unsigned before = _mm_getcsr();
-    _mm_setcsr(0xffc0);  // towards zero, flush to zero, denormals are zero
+    const std::uint32_t before = testing::thread_float_mode();
+    testing::set_thread_float_mode(testing::kOtherFloatMode);
     const auto outputs = run_once(*context, {Tensor(DType::u32, Shape{4})});
-    const unsigned after = _mm_getcsr();
-    _mm_setcsr(before);
-    EXPECT_EQ(after, 0xffc0u);
-    for (const std::uint32_t mode : outputs[0].span<std::uint32_t>()) EXPECT_EQ(mode, 0x1f80u);
+    const std::uint32_t after = testing::thread_float_mode();
+    testing::set_thread_float_mode(before);
+    EXPECT_EQ(after, testing::kOtherFloatMode);
+    for (const std::uint32_t mode : outputs[0].span<std::uint32_t>()) EXPECT_EQ(mode, testing::kUsualFloatMode);
   }
 }
 
