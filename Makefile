@@ -40,11 +40,8 @@ demo: deps build/build.ninja    ## build the program and show it at work (under 
 test: build      ## build and run every test
 	scripts/run-tests.sh build -LE long
 
-test-arm64:      ## kernels and conformance for aarch64, under qemu-user as several processors (hours; what has passed is not run again)
-	scripts/install-arm64.sh
-	cmake --preset arm64 >/dev/null
-	cmake --build build/arm64 --target kernels_tests conformance_runner
-	scripts/test-arm64.sh conformance_runner kernels_tests
+test-arm64: build ## conformance, kernels and whole models for aarch64, under qemu-user as four processors (hours; what has passed is not run again)
+	scripts/test-arm64-whole.sh
 
 test-arm64-smoke: build ## the library for phones, its size, and small models under qemu-user: minutes (docs/arm.md)
 	scripts/test-arm64-smoke.sh
@@ -61,10 +58,11 @@ test-tsan: deps  ## the tests of what runs on threads, under the thread sanitize
 	cmake --build build/tsan
 	scripts/run-tests.sh build/tsan -LE 'long|slow'
 
-test-long: build ## sweeps, soaks and fuzzing; takes an hour (the Python package beside torch where OCTAVO_LONG_PYTHON has it, after make wheel)
+test-long: build ## sweeps, soaks, fuzzing and aarch64 under qemu-user; takes hours (the Python package beside torch where OCTAVO_LONG_PYTHON has it, after make wheel)
 	scripts/run-tests.sh build -L long
 	scripts/test-python-long.sh
 	scripts/test-python-asan.sh
+	scripts/test-arm64-whole.sh
 	$(MAKE) fuzz
 
 wheel: deps      ## the Python package's wheels, into build/wheels (after build most of it comes from the compiler cache)

@@ -1,5 +1,5 @@
 # Which of the skipped tests could have run. Input: lines "  TEST: REASON"; -v has="words" names what is here: instruction
-# sets as /proc/cpuinfo has them, "models" for the folder of real models, "program" for the built program.
+# sets by the names that Octavo has for them, "models" for the folder of real models, "program" for the built program.
 # A reason says "needs WORD" of what it lacks; one that needs what is here is printed, and the exit code is 1.
 BEGIN {
   count = split(has, words, " ")

@@ -17,7 +17,10 @@ reasons=$(awk '
   /: Skipped$/ { getline reason; print "  " name ": " reason }
 ' "$build/Testing/Temporary/LastTest.log" 2>/dev/null | sort -u)
 [ -z "$reasons" ] || printf 'skipped, with reasons:\n%s\n' "$reasons"
-has=$(grep -m 1 ^flags /proc/cpuinfo | cut -d: -f2 | tr _ ' ' | sed 's/avx512 vnni/avx512vnni/; s/amx int8/amx_int8/')
+case $(uname -m) in  # under qemu-user /proc/cpuinfo may be that of the machine around it
+  aarch64) has=$(grep -m 1 ^Features /proc/cpuinfo | cut -d: -f2 | sed 's/\<asimd\>/neon/; s/\<asimddp\>/dotprod/') ;;
+  *) has=$(grep -m 1 ^flags /proc/cpuinfo | cut -d: -f2 | tr _ ' ' | sed 's/avx512 vnni/avx512vnni/; s/amx int8/amx_int8/') ;;
+esac
 [ ! -d "${OCTAVO_DATA:-../shared/data}/models" ] || has="$has models"
 [ ! -x "$build/bin/octavo" ] || has="$has program"
 could=$(printf '%s\n' "$reasons" | awk -v has="$has" -f "$scripts/check-skips.awk") || code=1
