@@ -74,7 +74,7 @@ def read(tool, image):
         kernel = kernels[name] = Kernel(name)
         kernel.registers, kernel.stack, kernel.local = int(registers), int(stack), int(local)
     kernel = None
-    line = re.compile(r"^\s+/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\w+ )?([A-Z][A-Z0-9_.]*)\s*(.*?);")
+    line = re.compile(r"^\s+/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\w+ )?([A-Z][A-Zx0-9_.]*)\s*(.*?);")
     for text in run(tool, "-sass", image).splitlines():
         if "Function : " in text:
             kernel = kernels[text.split("Function : ")[1].strip()]
