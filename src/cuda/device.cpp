@@ -102,6 +102,14 @@ Result<FunctionHandle> Device::function(const Launch& launch) const {
   return found;
 }
 
+Status Device::launch(const Launch& launch, FunctionHandle function, std::byte* arguments, StreamHandle stream) const {
+  void* parameters[] = {arguments};
+  const auto size = [&](std::size_t axis) { return static_cast<unsigned>(launch.grid[axis]); };
+  const int code = functions().launch(function, size(0), size(1), size(2), static_cast<unsigned>(launch.threads), 1, 1,
+                                      static_cast<unsigned>(launch.shared_bytes), stream, parameters, nullptr);
+  return driver_->check(code, "launching '" + launch.kernel + "'");
+}
+
 Device::Current::Current(const Device& device) : device_(device), status_(ok_status()) {
   status_ = device.driver_->check(device.functions().push_context(device.context_), "turning to the device");
 }

@@ -26,6 +26,9 @@ class Device {
   // A kernel by its name, with that much shared memory allowed. Asked while the device is current.
   Result<FunctionHandle> function(const Launch& launch) const;
 
+  // All blocks of it, in a stream (null: the default one), with these arguments, addresses among them.
+  Status launch(const Launch& launch, FunctionHandle function, std::byte* arguments, StreamHandle stream) const;
+
   // While it lives, calls of this thread are for the device.
   class Current {
    public:

@@ -256,13 +256,8 @@ class RunningContext final : public DeviceContext {
   }
 
   Status launch(std::size_t index) {
-    const Launch& l = *plan_->launches[index].launch;
-    void* parameters[] = {arguments_[index].data()};
-    const auto size = [&](std::size_t axis) { return static_cast<unsigned>(l.grid[axis]); };
-    return check(
-        functions().launch(plan_->launches[index].function, size(0), size(1), size(2), static_cast<unsigned>(l.threads),
-                           1, 1, static_cast<unsigned>(l.shared_bytes), own_.stream.get(), parameters, nullptr),
-        "launching '" + l.kernel + "'");
+    const PlannedLaunch& planned = plan_->launches[index];
+    return device().launch(*planned.launch, planned.function, arguments_[index].data(), own_.stream.get());
   }
 
   std::byte* host_at(std::uint64_t offset) const {

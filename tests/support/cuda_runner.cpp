@@ -28,13 +28,10 @@ T required(Result<T> result) {
   return std::move(*result);
 }
 
-// Operands in the device's memory, by where they lie in the host's. One that is read and written is there once.
-struct Copies {
-  struct Copy {
-    std::size_t bytes = 0;
-    Owned<Address> memory;
-  };
-  std::map<std::byte*, Copy> all;
+// An operand in the device's memory.
+struct Copy {
+  std::size_t bytes = 0;
+  Owned<Address> memory;
 };
 
 }  // namespace
@@ -61,31 +58,26 @@ void CudaRunner::run(const cuda::Launch& launch, const std::byte* arguments) con
     std::memcpy(&host, arguments + slot.at, sizeof host);
     return host;
   };
-  Copies copies;
+  std::map<std::byte*, Copy> copies;  // by where they lie here: one that is read and written is there once
   for (const PointerSlot& slot : launch.pointers) {
-    auto& copy = copies.all[host_of(slot)];
+    auto& copy = copies[host_of(slot)];
     copy.bytes = std::max(copy.bytes, slot.bytes);
   }
-  for (auto& [host, copy] : copies.all) {
+  for (auto& [host, copy] : copies) {
     copy.memory = required(device_->allocate(copy.bytes, "an operand"));
     if (copy.bytes != 0) check(driver.copy_to_device(copy.memory.get(), host, copy.bytes), "copying operands");
   }
   std::vector<std::byte> there(arguments, arguments + launch.arguments.size());
   for (const PointerSlot& slot : launch.pointers) {
-    const Address address = copies.all[host_of(slot)].memory.get();
+    const Address address = copies[host_of(slot)].memory.get();
     std::memcpy(there.data() + slot.at, &address, sizeof address);
   }
-  void* parameters[] = {there.data()};
-  const auto size = [&](std::size_t axis) { return static_cast<unsigned>(launch.grid[axis]); };
-  check(driver.launch(required(device_->function(launch)), size(0), size(1), size(2),
-                      static_cast<unsigned>(launch.threads), 1, 1, static_cast<unsigned>(launch.shared_bytes), nullptr,
-                      parameters, nullptr),
-        "launching the kernel");
+  require(device_->launch(launch, required(device_->function(launch)), there.data(), nullptr));
   check(driver.wait_for_stream(nullptr), "the kernel");
   for (const PointerSlot& slot : launch.pointers) {
     if (slot.operand != Operand::output || slot.bytes == 0) continue;
     std::byte* host = host_of(slot);
-    check(driver.copy_from_device_async(host, copies.all[host].memory.get(), slot.bytes, nullptr), "copying results");
+    check(driver.copy_from_device_async(host, copies[host].memory.get(), slot.bytes, nullptr), "copying results");
   }
   check(driver.wait_for_stream(nullptr), "copying results");
 }

@@ -208,7 +208,7 @@ struct ConvKernel {
     });
     if constexpr (Tile::kHasOffset) {
       const std::uint32_t ones[2] = {0x01010101, 0x01010101};
-      if (ConvResult<Tile, Block>{block, p, sums}.has_offset()) {
+      if (Tile::has_offset(p)) {
         unrolled<Tile::kMmaM>([&](auto m) {
           block.multiply([&](int t) { return MmaOperands{sums[t].of_rows[m], own[t].a[m], ones}; });
         });

@@ -6,7 +6,6 @@
 #ifndef OCTAVO_CUDA_DEVICE_CONV_RESULT_H_
 #define OCTAVO_CUDA_DEVICE_CONV_RESULT_H_
 
-#include "cuda/arguments.h"
 #include "cuda/device/conv_tile.h"
 
 namespace octavo::cuda {
@@ -17,14 +16,11 @@ struct ConvResult {
   const ConvArgs& p;
   typename Block::template Each<TileSums<Tile>>& sums;
 
-  // Kernels for scales of a run take weights with offsets and without.
-  OCTAVO_DEVICE bool has_offset() const { return Tile::kHasOffset && (!Tile::kInRun || p.w_offset != nullptr); }
-
   // ---- bytes ----
 
   OCTAVO_DEVICE bool is_bytes() const {
     const RowEpilogue& e = p.epilogue;
-    return !Tile::kInRun && !has_offset() && e.result == RowEpilogue::Result::bytes &&
+    return !Tile::kInRun && !Tile::has_offset(p) && e.result == RowEpilogue::Result::bytes &&
            (e.addition == Addition::none || !e.other_is_words) && p.group_out % kChunkBytes == 0;
   }
 
@@ -140,7 +136,8 @@ struct ConvResult {
             std::int32_t sum = sums[t].at[m][n][i];
             if constexpr (Tile::kHasOffset) {
               const std::int64_t channel = block.z() * p.padded_out + block.y() * Tile::kColumns + column;
-              if (has_offset()) sum = Scalar::add_s32(sum, Scalar::mul_s32(sums[t].of_rows[m][i], p.w_offset[channel]));
+              if (Tile::has_offset(p))
+                sum = Scalar::add_s32(sum, Scalar::mul_s32(sums[t].of_rows[m][i], p.w_offset[channel]));
             }
             shared[(first + i / 2 * 8) * Tile::kSumPitch + column] = sum;
           });

@@ -2,6 +2,7 @@
 #ifndef OCTAVO_CUDA_DEVICE_CONV_TILE_H_
 #define OCTAVO_CUDA_DEVICE_CONV_TILE_H_
 
+#include "cuda/arguments.h"
 #include "cuda/device/mma.h"
 #include "cuda/device/quad.h"
 
@@ -17,10 +18,9 @@ enum class XScale : std::uint8_t { known, in_run };
 enum class Multiplier : std::uint8_t { warp, group };
 
 // kCopy: bytes of x that are neighbours in memory and aligned: 16, 4, or 1.
-template <int kRows_, int kColumns_, int kCopy_, Multiplier kMultiplier_ = Multiplier::warp, bool kHasOffset_ = false,
+template <int kRows_, int kColumns_, int kCopy_, Multiplier kMultiplier = Multiplier::warp, bool kHasOffset_ = false,
           XScale kXScale = XScale::known>
 struct ConvTile {
-  static constexpr Multiplier kMultiplier = kMultiplier_;
   static constexpr bool kByGroup = kMultiplier == Multiplier::group;
   static constexpr bool kHasOffset = kHasOffset_;
   static constexpr bool kInRun = kXScale == XScale::in_run;
@@ -41,6 +41,8 @@ struct ConvTile {
 
   static constexpr int kMmaPitch = kByGroup ? kGroupRows : kMmaRows;  // rows from m to m + 1
 
+  // Kernels for scales of a run take weights with offsets and without.
+  OCTAVO_DEVICE static bool has_offset(const ConvArgs& p) { return kHasOffset && (!kInRun || p.w_offset != nullptr); }
   OCTAVO_DEVICE static int warp_row(int t) { return kByGroup ? t / kWarp * kMmaRows : t / kWarp / 2 * kHalf; }
   OCTAVO_DEVICE static int warp_column(int t) { return kByGroup ? 0 : t / kWarp % 2 * (kColumns / 2); }
   // Of sums[m][n][i], in the tile.

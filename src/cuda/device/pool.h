@@ -74,9 +74,11 @@ OCTAVO_DEVICE void max_pool_chunks(Block& block, const PoolArgs& p) {
   });
 }
 
-OCTAVO_DEVICE std::int32_t stored_at(const PoolArgs& p, std::int64_t at) {
-  const auto* x = reinterpret_cast<const std::uint8_t*>(p.x) + at;
+OCTAVO_DEVICE std::int32_t stored_in(const PoolArgs& p, const std::uint8_t* x) {
   return p.is_signed != 0 ? Scalar::widen_s8(x) : Scalar::widen_u8(x);
+}
+OCTAVO_DEVICE std::int32_t stored_at(const PoolArgs& p, std::int64_t at) {
+  return stored_in(p, reinterpret_cast<const std::uint8_t*>(p.x) + at);
 }
 
 // What a sum of so many taps inside becomes: for integer_average, where `kDivides`, and the epilogue.
@@ -122,10 +124,8 @@ OCTAVO_DEVICE void wide_sum_pool(Block& block, const PoolArgs& p) {
       if (place < 0) continue;
       Quad<std::uint8_t> x;
       load_quad<Block>(reinterpret_cast<const std::uint8_t*>(p.x) + place + channel, kQuad, true, x);
-      unrolled<kQuad>([&](auto i) {
-        const std::int32_t stored = p.is_signed != 0 ? Scalar::widen_s8(&x[i]) : Scalar::widen_u8(&x[i]);
-        sum[i] = Scalar::add_s32(sum[i], Scalar::sub_s32(stored, p.x_zero_point));
-      });
+      unrolled<kQuad>(
+          [&](auto i) { sum[i] = Scalar::add_s32(sum[i], Scalar::sub_s32(stored_in(p, &x[i]), p.x_zero_point)); });
       ++inside;
     }
     sums[t] = sum, counts[t] = inside;

@@ -1,8 +1,7 @@
 // u8 weights as s8. Part of diagnose/.
 #include <algorithm>
-#include <map>
 
-#include "diagnose/repair/repairs.h"
+#include "diagnose/repair/shifted.h"
 
 namespace octavo::repair {
 namespace {
@@ -22,7 +21,7 @@ bool is_of_products(const OnnxEdit& edit, const onnx::NodeProto& dequantize) {
 
 class Signer {
  public:
-  explicit Signer(OnnxEdit& edit) : edit_(edit) {}
+  explicit Signer(OnnxEdit& edit) : edit_(edit), shifted_(edit, DType::s8) {}
 
   int run() {
     int changed = 0;
@@ -43,22 +42,12 @@ class Signer {
   // Both, or none: what the weights stand for stays.
   bool sign(onnx::NodeProto& node, int tensor, int zero_point) {
     if (!is_u8(input_of(node, tensor)) || !is_u8(input_of(node, zero_point))) return false;
-    for (const int input : {tensor, zero_point}) edit_.set_input(node, input, moved(node.input(input)));
+    for (const int input : {tensor, zero_point}) edit_.set_input(node, input, shifted_.of(node.input(input)));
     return true;
   }
 
-  std::string moved(const std::string& name) {
-    std::string& made = made_[name];
-    if (!made.empty()) return made;
-    const Tensor before = *edit_.constant(name);
-    Tensor after(DType::s8, before.shape());
-    for (std::int64_t i = 0; i < before.elements(); ++i)
-      store_double(after.view(), i, element_as_double(before.view(), i) - 128.0);
-    return made = edit_.add_constant(name + "_s8", after);
-  }
-
   OnnxEdit& edit_;
-  std::map<std::string, std::string> made_;
+  ShiftedConstants shifted_;
 };
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <map>
 
-#include "diagnose/repair/repairs.h"
+#include "diagnose/repair/shifted.h"
 
 namespace octavo::repair {
 namespace {
@@ -53,7 +53,7 @@ bool is_move(const onnx::NodeProto& node) {
 
 class Unsigner {
  public:
-  explicit Unsigner(OnnxEdit& edit) : edit_(edit) {}
+  explicit Unsigner(OnnxEdit& edit) : edit_(edit), shifted_(edit, DType::u8) {}
 
   int run() {
     find();
@@ -134,21 +134,11 @@ class Unsigner {
     }
   }
 
-  std::string moved(const std::string& zero_point) {
-    std::string& made = made_[zero_point];
-    if (!made.empty()) return made;
-    const Tensor before = *edit_.constant(zero_point);
-    Tensor after(DType::u8, before.shape());
-    for (std::int64_t i = 0; i < before.elements(); ++i)
-      store_double(after.view(), i, element_as_double(before.view(), i) + 128.0);
-    return made = edit_.add_constant(zero_point + "_u8", after);
-  }
-
   int rewrite(onnx::NodeProto& node) {
     int changed = 0;
     for (const Slot& slot : slots_of(node)) {
       if (!signed_.contains(tensor_of(node, slot))) continue;
-      edit_.set_input(node, slot.zero_point, moved(node.input(slot.zero_point)));
+      edit_.set_input(node, slot.zero_point, shifted_.of(node.input(slot.zero_point)));
       changed += slot.tensor < 0 ? 1 : 0;
     }
     return changed;
@@ -156,7 +146,7 @@ class Unsigner {
 
   OnnxEdit& edit_;
   std::set<std::string> signed_;
-  std::map<std::string, std::string> made_;
+  ShiftedConstants shifted_;
 };
 
 }  // namespace
