@@ -87,6 +87,8 @@ typedef struct octavo_open_options {
                                 large */
   uint64_t context_bytes;    /* the most memory of a context: what needs more is OCTAVO_RESOURCE; 0: 128 GiB, which
                                 nothing goes beyond */
+  int32_t device;            /* CUDA device that runs plans for one, counted from 0 as the driver counts them */
+  int32_t reserved;          /* 0 */
 } octavo_open_options;
 
 /* Opens an .octv file and prepares its kernels. `options` may be null: zeros. Errors: OCTAVO_RESOURCE (cannot be read,

@@ -97,6 +97,7 @@ struct ModelInfo {
   std::string pictures;              // CompileOptions::pictures: what is done to pictures inside; empty: takes none
   std::string machine;               // compiled for
   std::string instructions;          // instruction sets that its kernels need
+  bool is_for_device = false;        // a CUDA device runs it
   std::int64_t source_nodes = 0;     // in the file it was compiled from
   std::uint64_t constant_bytes = 0;  // packed weights of all plans
   std::vector<PlanInfo> plans;
@@ -260,12 +261,12 @@ class Context {
   std::uint64_t memory_bytes() const;
   // Reads and writes the caller's memory in place: tensors in the order of inputs() and outputs(), which must not
   // overlap and are not looked at after the call. Those of a plan for a device are copied, and may be memory of that
-  // device (what cuMemAlloc, cudaMalloc or a framework gave), complete by then; results are there when the call
-  // returns. An integer plan allocates nothing; layers in fp32 allocate inside
-  // oneDNN, and references (target scalar, allow_reference) for their results. Errors: usage, naming the tensor that is
-  // not what the plan says; resource, naming the step that lacked memory; cancelled, where `stop`, which is asked
-  // between steps, ends it: then the outputs are undefined, and the next run is as good as any. What a hook or a
-  // caller's parallel_for throws comes out; the same holds.
+  // device (what cuMemAlloc, cudaMalloc or a framework gave): the run waits for what its legacy default stream has been
+  // given by then, and for no other stream; results are there when the call returns. An integer plan allocates nothing;
+  // layers in fp32 allocate inside oneDNN, and references (target scalar, allow_reference) for their results. Errors:
+  // usage, naming the tensor that is not what the plan says; resource, naming the step that lacked memory; cancelled,
+  // where `stop`, which is asked between steps, ends it: then the outputs are undefined, and the next run is as good as
+  // any. What a hook or a caller's parallel_for throws comes out; the same holds.
   Status run(std::span<const ConstTensorRef> inputs, std::span<const TensorRef> outputs,
              const std::stop_token& stop = {});
   // Calls `hook` after each step of every run, with its time and results; an empty function removes it. Steps that run

@@ -93,6 +93,7 @@ def compile(
     plan_cache_bytes: int = 64 << 20,
     context_bytes: int = 0,
     max_iterations: int = 1_000_000,
+    device: int = 0,
     max_drop: float | None = None,
     metric: str | None = None,
     images: PathLike | None = None,
@@ -109,7 +110,7 @@ def compile(
     `model`: see `docs/python.md`, Models. `calibrate`: samples for quantizing an fp32 file: a path as the command line takes it, or any
     iterable of arrays, mappings or tuples (a DataLoader, a generator), read once. `precision`: "int8", "fp32" or "auto"; default: int8
     where the file is quantized or samples are given; else an error, or fp32 with `unquantized="fp32"`. The other options are those of `octavo compile`, by the same names (docs/cli.md),
-    `threads`, `plan_cache_bytes`, `context_bytes` and `max_iterations` are those of `load`. `cache_dir`: see `octavo.cache_dir`. `progress`: None shows it on a terminal and
+    `threads`, `plan_cache_bytes`, `context_bytes`, `max_iterations` and `device` are those of `load`. `cache_dir`: see `octavo.cache_dir`. `progress`: None shows it on a terminal and
     in a notebook; False, True, or a function of (phase, done, total).
 
     Raises UsageError, InvalidInputError, UnsupportedError, ResourceError, each with all problems in `.errors`; KeyboardInterrupt; and
@@ -125,7 +126,7 @@ def compile(
         else:
             make = lambda: _told(progress, lambda bars: _core.compile(source.name, source.content, words, bars))  # noqa: E731
             compiled = _cache.found_or_made(source, words, cache_dir, make, samples_are_temporary=not is_path(calibrate))
-    return Model(compiled, threads=threads, plan_cache_bytes=plan_cache_bytes, context_bytes=context_bytes, max_iterations=max_iterations)
+    return Model(compiled, threads=threads, plan_cache_bytes=plan_cache_bytes, context_bytes=context_bytes, max_iterations=max_iterations, device=device)
 
 
 class QuantizedModel:

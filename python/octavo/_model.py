@@ -67,8 +67,8 @@ class Model:
     Calls from several threads run at the same time, each with memory of its own; the GIL is released. After a fork it works in the
     child, too. It pickles as its bytes."""
 
-    def __init__(self, compiled: _core.CompiledModel, *, threads: int = 0, plan_cache_bytes: int = 64 << 20, context_bytes: int = 0, max_iterations: int = 1_000_000) -> None:
-        self._limits = (threads, plan_cache_bytes, context_bytes, max_iterations)
+    def __init__(self, compiled: _core.CompiledModel, *, threads: int = 0, plan_cache_bytes: int = 64 << 20, context_bytes: int = 0, max_iterations: int = 1_000_000, device: int = 0) -> None:
+        self._limits = (threads, plan_cache_bytes, context_bytes, max_iterations, device)
         self._compiled = compiled
         self._loaded = _core.LoadedModel(compiled, *self._limits)
         self._info: Report | None = None
@@ -130,7 +130,7 @@ class Model:
         """The output of these inputs, in their order or by name; a tuple where there are several.
 
         Arrays have the type and shape of the input, are read in place where they are dense and copied where they are not. `out`:
-        arrays to write into, in place or a UsageError."""
+        arrays to write into, in place or a UsageError. Of a model for a CUDA device both may lie in its memory."""
         given = self._ordered(arrays, named) if named else arrays
         outputs = self._run(given, self._ordered_outputs(out))
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
@@ -173,22 +173,25 @@ class Model:
         return self.info._repr_html_()
 
 
-def _loaded_again(name: str, content: bytes, limits: tuple[int, int, int, int]) -> Model:
-    threads, plan_cache_bytes, context_bytes, max_iterations = limits
-    return Model(_core.open(name, content), threads=threads, plan_cache_bytes=plan_cache_bytes, context_bytes=context_bytes, max_iterations=max_iterations)
+def _loaded_again(name: str, content: bytes, limits: tuple[int, int, int, int, int]) -> Model:
+    threads, plan_cache_bytes, context_bytes, max_iterations, device = limits
+    return Model(_core.open(name, content), threads=threads, plan_cache_bytes=plan_cache_bytes, context_bytes=context_bytes, max_iterations=max_iterations, device=device)
 
 
-def load(model: str | os.PathLike[str] | bytes, *, threads: int = 0, plan_cache_bytes: int = 64 << 20, context_bytes: int = 0, max_iterations: int = 1_000_000) -> Model:
+def load(
+    model: str | os.PathLike[str] | bytes, *, threads: int = 0, plan_cache_bytes: int = 64 << 20, context_bytes: int = 0, max_iterations: int = 1_000_000, device: int = 0
+) -> Model:
     """Opens an .octv, by its path (mapped: replace it by renaming) or of its bytes (copied).
 
     `threads`: that a run takes at most (0: all cores). `plan_cache_bytes`: for plans of sizes that come in a run. `context_bytes`: the
-    most memory that a call may take (0: no limit). `max_iterations`: of all loops of a run. Raises ResourceError where it cannot be
-    read, InvalidInputError where it is no sound .octv."""
+    most memory that a call may take (0: no limit). `max_iterations`: of all loops of a run. `device`: the CUDA device that runs what is
+    compiled with target="cuda", counted from 0. Raises ResourceError where it cannot be read, or what runs it is missing,
+    InvalidInputError where it is no sound .octv."""
     source = source_of(model)
     if source.is_file and not os.path.exists(source.name):
         raise FileNotFoundError(2, "no such file", source.name)
     compiled = _core.open(source.name, source.content)
-    return Model(compiled, threads=threads, plan_cache_bytes=plan_cache_bytes, context_bytes=context_bytes, max_iterations=max_iterations)
+    return Model(compiled, threads=threads, plan_cache_bytes=plan_cache_bytes, context_bytes=context_bytes, max_iterations=max_iterations, device=device)
 
 
 __all__ = ["BoundModel", "Model", "Source", "TensorInfo", "load"]

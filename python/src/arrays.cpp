@@ -60,6 +60,10 @@ bool is_dense(const nb::ndarray<nb::ro>& array) {
   return true;
 }
 
+[[noreturn]] void refuse_strides(const std::string& where) {
+  refuse(where, "an array that is not contiguous", "a contiguous one: it is used in place");
+}
+
 // What kept an object that says it is an array from being seen: the text of its own exception.
 std::string reason_of(nb::handle array) {
   if (!nb::hasattr(array, "__dlpack__")) return {};
@@ -82,13 +86,60 @@ std::string reason_of(nb::handle array) {
 
 std::string expected_array(DType wanted) { return std::string("an array of ") + numpy_name(wanted); }
 
-ArrayView view_of(nb::ndarray<nb::ro> array, const std::string& where, DType wanted) {
-  if (array.device_type() != nb::device::cpu::value)
-    refuse(where, "an array on device " + std::to_string(array.device_type()) + " (of DLPack)",
-           "one in the CPU's memory", "Copy it there first, as .cpu() does");
+// Pinned memory is the CPU's, too.
+bool is_of_cpu(const nb::ndarray<nb::ro>& array) {
+  return array.device_type() == nb::device::cpu::value || array.device_type() == nb::device::cuda_host::value;
+}
+
+bool is_of_device(const nb::ndarray<nb::ro>& array) { return array.device_type() == nb::device::cuda::value; }
+
+// Which device's memory is the right one, the run finds out.
+void check_place(const nb::ndarray<nb::ro>& array, const Wanted& wanted) {
+  const bool takes_devices = wanted.places == Places::cpu_and_devices;
+  if (is_of_cpu(array) || (takes_devices && is_of_device(array))) return;
+  const std::string found = is_of_device(array)
+                                ? "the memory of CUDA device " + std::to_string(array.device_id())
+                                : "memory of device type " + std::to_string(array.device_type()) + " (of DLPack)";
+  refuse(wanted.where, "an array in " + found,
+         takes_devices ? "one in memory of the CPU or a CUDA device" : "one in the CPU's memory",
+         takes_devices
+             ? ""
+             : "Copy it there first, as .cpu() does; what is compiled with target='cuda' takes arrays of the device");
+}
+
+// Asks the owner of an array that it has let this be imported once more, now behind its own work: in the legacy default
+// stream of the device, whose number this is in DLPack. Older ones know no versions.
+nb::object after_work_of(nb::handle array) {
+  constexpr int kLegacyDefaultStream = 1;
+  const nb::object export_to = array.attr("__dlpack__");
+  const auto stream = nb::arg("stream") = kLegacyDefaultStream;
+  try {
+    return export_to(stream, nb::arg("max_version") = nb::make_tuple(1, 0));
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_TypeError)) throw;
+  }
+  return export_to(stream);
+}
+
+// Nothing of what is no array.
+nb::ndarray<nb::ro> imported(nb::handle array, const Wanted& wanted) {
+  nb::ndarray<nb::ro> seen;
+  if (!nb::try_cast(array, seen)) refuse_object(array, wanted.where, expected_array(wanted.dtype));
+  check_place(seen, wanted);
+  if (!is_of_device(seen) || !nb::hasattr(array, "__dlpack__")) return seen;  // a capsule says nothing of streams
+  try {
+    return nb::cast<nb::ndarray<nb::ro>>(after_work_of(array));
+  } catch (nb::python_error& error) {
+    refuse(wanted.where,
+           "a '" + name_of_type(array) + "' that cannot be read: " + nb::cast<std::string>(nb::str(error.value())),
+           expected_array(wanted.dtype));
+  }
+}
+
+ArrayView view_of(nb::ndarray<nb::ro> array, const Wanted& wanted) {
   auto dtype = dtype_of(array.dtype());
-  if (!dtype) refuse(where, "elements of another kind", expected_array(wanted));
-  if (wanted == DType::bf16 && *dtype == DType::u16) dtype = DType::bf16;  // numpy has no such type: its bits
+  if (!dtype) refuse(wanted.where, "elements of another kind", expected_array(wanted.dtype));
+  if (wanted.dtype == DType::bf16 && *dtype == DType::u16) dtype = DType::bf16;  // numpy has no such type: its bits
   ArrayView view{.dtype = *dtype, .data = const_cast<void*>(static_cast<const void*>(array.data()))};
   view.shape.reserve(array.ndim());
   for (std::size_t axis = 0; axis < array.ndim(); ++axis)
@@ -99,27 +150,24 @@ ArrayView view_of(nb::ndarray<nb::ro> array, const std::string& where, DType wan
 
 }  // namespace
 
-ArrayView view_to_read(nb::handle array, const std::string& where, DType wanted) {
-  nb::ndarray<nb::ro> seen;
-  if (!nb::try_cast(array, seen)) refuse_object(array, where, expected_array(wanted));
-  if (!is_dense(seen) && seen.device_type() == nb::device::cpu::value) {
-    const nb::object dense = nb::module_::import_("numpy").attr("ascontiguousarray")(array);
-    seen = nb::cast<nb::ndarray<nb::ro>>(dense);
-  }
-  return view_of(std::move(seen), where, wanted);
+ArrayView view_to_read(nb::handle array, const Wanted& wanted) {
+  nb::ndarray<nb::ro> seen = imported(array, wanted);
+  if (is_dense(seen)) return view_of(std::move(seen), wanted);
+  if (is_of_device(seen)) refuse_strides(wanted.where);
+  const nb::object dense = nb::module_::import_("numpy").attr("ascontiguousarray")(array);
+  return view_of(nb::cast<nb::ndarray<nb::ro>>(dense), wanted);
 }
 
-ArrayView view_in_place(nb::handle array, const std::string& where, DType wanted) {
-  nb::ndarray<nb::ro> seen;
-  if (!nb::try_cast(array, seen)) refuse_object(array, where, expected_array(wanted));
-  if (!is_dense(seen)) refuse(where, "an array that is not contiguous", "a contiguous one: it is used in place");
-  return view_of(std::move(seen), where, wanted);
+ArrayView view_in_place(nb::handle array, const Wanted& wanted) {
+  nb::ndarray<nb::ro> seen = imported(array, wanted);
+  if (!is_dense(seen)) refuse_strides(wanted.where);
+  return view_of(std::move(seen), wanted);
 }
 
-ArrayView view_to_write(nb::handle array, const std::string& where, DType wanted) {
+ArrayView view_to_write(nb::handle array, const Wanted& wanted) {
   nb::ndarray<> writable;
-  ArrayView view = view_in_place(array, where, wanted);
-  if (!nb::try_cast(array, writable)) refuse(where, "a read-only array", "one to write into");
+  ArrayView view = view_in_place(array, wanted);
+  if (!nb::try_cast(array, writable)) refuse(wanted.where, "a read-only array", "one to write into");
   return view;
 }
 

@@ -35,18 +35,18 @@ std::string text_of(const std::vector<std::int64_t>& shape) {
               .expected = std::to_string(tensors.size()) + ": " + names});
 }
 
-using ViewOf = ArrayView (*)(nb::handle, const std::string&, DType);
+using ViewOf = ArrayView (*)(nb::handle, const Wanted&);
 
 template <class Arrays>  // a list or another sequence
 std::vector<ArrayView> views_of(const Arrays& arrays, const std::vector<v1::OpenTensorInfo>& tensors, const char* what,
-                                ViewOf view) {
+                                Places places, ViewOf view) {
   const std::size_t count = nb::len(arrays);
   if (count != tensors.size()) refuse_count((std::string(what) + "s").c_str(), count, tensors);
   std::vector<ArrayView> views;
   views.reserve(count);
   std::size_t i = 0;
   for (const nb::handle array : arrays) {
-    views.push_back(view(array, std::string(what) + " '" + tensors[i].name + "'", tensors[i].dtype));
+    views.push_back(view(array, {std::string(what) + " '" + tensors[i].name + "'", tensors[i].dtype, places}));
     ++i;
   }
   return views;
@@ -104,15 +104,20 @@ LoadedModel::LoadedModel(v1::CompiledModel compiled, const v1::LoadOptions& opti
 }
 
 std::vector<ArrayView> LoadedModel::views_of_inputs(const nb::sequence& arrays) const {
-  return views_of(arrays, inputs_, "input", &view_to_read);
+  return views_of(arrays, inputs_, "input", places(), &view_to_read);
 }
 
 std::vector<ArrayView> LoadedModel::views_to_bind(const nb::sequence& arrays) const {
-  return views_of(arrays, inputs_, "input", &view_in_place);
+  return views_of(arrays, inputs_, "input", places(), &view_in_place);
 }
 
 std::vector<ArrayView> LoadedModel::views_of_outputs(const nb::list& arrays) const {
-  return views_of(arrays, outputs_, "output", &view_to_write);
+  return views_of(arrays, outputs_, "output", places(), &view_to_write);
+}
+
+// Between the parts of a program tensors are the CPU's.
+Places LoadedModel::places() const {
+  return info_.is_for_device && !is_program() ? Places::cpu_and_devices : Places::cpu;
 }
 
 // Of fixed sizes: the plan of these shapes. Where there is one plan alone, its run says what does not fit.
@@ -200,7 +205,7 @@ nb::list LoadedModel::run_program(const nb::sequence& inputs, const nb::object& 
   if (done) {
     for (const v1::ProgramOutput& output : program->outputs()) {
       nb::object array = new_array(output.dtype, output.shape);
-      const ArrayView view = view_to_write(array, "output '" + output.name + "'", output.dtype);
+      const ArrayView view = view_to_write(array, {.where = "output '" + output.name + "'", .dtype = output.dtype});
       std::size_t bytes = size_of(output.dtype);
       for (const std::int64_t extent : output.shape) bytes *= static_cast<std::size_t>(extent);
       if (bytes > 0) std::memcpy(view.data, output.data, bytes);

@@ -65,6 +65,7 @@ class LoadedModel {
   nanobind::list run_program(const nanobind::sequence& inputs, const nanobind::object& outputs,
                              const std::stop_token& stop);
   std::size_t plan_for(const Shapes& shapes) const;
+  Places places() const;
 
   v1::CompiledModel compiled_;
   v1::LoadOptions options_;

@@ -142,14 +142,15 @@ void add_models(nb::module_& module) {
       .def(
           "__init__",
           [](LoadedModel* self, const v1::CompiledModel& compiled, int threads, std::uint64_t plan_cache_bytes,
-             std::uint64_t context_bytes, std::int64_t max_iterations) {
+             std::uint64_t context_bytes, std::int64_t max_iterations, int device) {
             new (self) LoadedModel(compiled, {.threads = threads,
                                               .plan_cache_bytes = plan_cache_bytes,
                                               .context_bytes = context_bytes,
-                                              .max_iterations = max_iterations});
+                                              .max_iterations = max_iterations,
+                                              .device = device});
           },
           nb::arg("compiled"), nb::arg("threads"), nb::arg("plan_cache_bytes"), nb::arg("context_bytes"),
-          nb::arg("max_iterations"))
+          nb::arg("max_iterations"), nb::arg("device"))
       .def("run", &LoadedModel::run, nb::arg("inputs"), nb::arg("outputs").none(), nb::arg("stop").none() = nb::none())
       .def("inputs", [](const LoadedModel& model) { return described(model.inputs()); })
       .def("outputs", [](const LoadedModel& model) { return described(model.outputs()); })

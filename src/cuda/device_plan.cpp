@@ -264,16 +264,40 @@ class RunningContext final : public DeviceContext {
     return static_cast<std::byte*>(own_.host.get()) + (offset - layout().first_tensor);
   }
 
+  template <class Pointer>
+  Status ask_places(std::span<Pointer const> tensors, const std::vector<std::uint64_t>& bytes,
+                    std::vector<bool>& are_there) {
+    are_there.assign(tensors.size(), false);
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      if (bytes[i] == 0) continue;
+      const auto is_there = device().holds(tensors[i]);
+      if (!is_there) return is_there.errors();
+      are_there[i] = *is_there;
+    }
+    return ok_status();
+  }
+
+  // Whoever works on tensors of the device has let its default stream wait for that; the context's own stream waits for
+  // no other one.
+  Status wait_for_tensors(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs) {
+    constexpr StreamHandle kDefaultStream = nullptr;
+    if (Status asked = ask_places(inputs, layout().input_bytes, are_inputs_there_); !asked) return asked;
+    if (Status asked = ask_places(outputs, layout().output_bytes, are_outputs_there_); !asked) return asked;
+    const auto is_any = [](const std::vector<bool>& there) { return std::ranges::find(there, true) != there.end(); };
+    if (!is_any(are_inputs_there_) && !is_any(are_outputs_there_)) return ok_status();
+    return check(functions().wait_for_stream(kDefaultStream), "waiting for the caller's tensors");
+  }
+
   // Tensors of this process come and go through pinned memory, those of the device are copied there.
   template <class Kernels>
   Status run_by(const Kernels& kernels, std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs) {
     const Device::Current current(device());
     if (!current.status()) return current.status();
+    if (Status status = wait_for_tensors(inputs, outputs); !status) return status;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (Status status = take(i, inputs[i]); !status) return status;
     }
     if (Status status = kernels(); !status) return status;
-    are_outputs_there_.assign(outputs.size(), false);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (Status status = fetch(i, outputs[i]); !status) return status;
     }
@@ -289,10 +313,8 @@ class RunningContext final : public DeviceContext {
     const std::uint64_t bytes = layout().input_bytes[i];
     if (bytes == 0) return ok_status();
     const Address to = own_.memory.get() + layout().inputs[i];
-    const auto is_there = device().holds(input);
-    if (!is_there) return is_there.errors();
     StreamHandle stream = own_.stream.get();
-    if (*is_there)
+    if (are_inputs_there_[i])
       return check(functions().copy_on_device_async(to, reinterpret_cast<Address>(input), bytes, stream),
                    "copying inputs");
     std::byte* pinned = host_at(layout().inputs[i]);
@@ -304,12 +326,10 @@ class RunningContext final : public DeviceContext {
     const std::uint64_t bytes = layout().output_bytes[i];
     if (bytes == 0) return ok_status();
     const Address from = own_.memory.get() + layout().outputs[i];
-    const auto is_there = device().holds(output);
-    if (!is_there) return is_there.errors();
-    are_outputs_there_[i] = *is_there;
     StreamHandle stream = own_.stream.get();
-    return check(*is_there ? functions().copy_on_device_async(reinterpret_cast<Address>(output), from, bytes, stream)
-                           : functions().copy_from_device_async(host_at(layout().outputs[i]), from, bytes, stream),
+    return check(are_outputs_there_[i]
+                     ? functions().copy_on_device_async(reinterpret_cast<Address>(output), from, bytes, stream)
+                     : functions().copy_from_device_async(host_at(layout().outputs[i]), from, bytes, stream),
                  "copying outputs");
   }
 
@@ -322,8 +342,8 @@ class RunningContext final : public DeviceContext {
   };
   std::shared_ptr<const PlacedPlan> plan_;
   Resources own_;
-  std::vector<std::vector<std::byte>> arguments_;  // by step
-  std::vector<bool> are_outputs_there_;            // of a run: those whose memory is the device's
+  std::vector<std::vector<std::byte>> arguments_;           // by step
+  std::vector<bool> are_inputs_there_, are_outputs_there_;  // of a run: those whose memory is the device's
 };
 
 class PlanOnDevice final : public DevicePlan {

@@ -111,6 +111,7 @@ ModelInfo info_of(const octavo::CompiledModel& model) {
     if (network.network && network.plans.empty()) needs.bits |= network.network->machine.isa.bits;
   }
   info.instructions = needs.to_string();
+  info.is_for_device = kMayHaveDevices && needs.has(Isa::cuda);
   return info;
 }
 

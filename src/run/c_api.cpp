@@ -110,7 +110,7 @@ ExtentTexts texts_of(const std::vector<v1::OpenTensorInfo>& tensors) {
 Status load(const octavo::Result<v1::CompiledModel>& compiled, const octavo_open_options& options,
             octavo_model** model) {
   if (!compiled) return compiled.errors();
-  v1::LoadOptions loading{.threads = options.threads, .context_bytes = options.context_bytes};
+  v1::LoadOptions loading{.threads = options.threads, .context_bytes = options.context_bytes, .device = options.device};
   if (options.plan_cache_bytes != 0) loading.plan_cache_bytes = options.plan_cache_bytes;
   auto loaded = v1::Model::load(*compiled, loading);
   if (!loaded) return loaded.errors();

@@ -7,7 +7,9 @@
 
 #include <cstring>
 
+#include "artifact/artifact.h"
 #include "cuda/fake/fake_cuda.h"
+#include "octavo/octavo.h"
 #include "run/device.h"
 #include "support/child.h"
 #include "support/small_graphs.h"
@@ -129,6 +131,30 @@ TEST(CudaDevice, TensorsMayLieInItsMemory) {
   expect_said(to_string(elsewhere.errors()), "a tensor in the memory of device 1, expected one of device 0");
 }
 
+// What the default stream still does to a tensor that lies there is done before the run reads it.
+TEST(CudaDevice, RunsWaitForTheDefaultStream) {
+  const Fake fake;
+  const auto model = load_for("cuda", testing::chain_graph());
+  ASSERT_TRUE(model.ok());
+  auto context = Context::create(*model);
+  ASSERT_TRUE(context.ok());
+  const Tensor y(DType::u8, Shape(context->plan().output(0).shape));
+  const Tensor zeros(DType::u8, kX.shape());
+  static std::shared_ptr<std::byte> in, out;
+  in = *linked_devices()->upload({zeros.data(), zeros.bytes()}, 0);
+  out = *linked_devices()->upload({y.data(), y.bytes()}, 0);
+  fake->default_stream = [] { std::memcpy(in.get(), kX.data(), kX.bytes()); };
+  const ConstTensorView input{DType::u8, kX.shape(), in.get()};
+  const TensorView output{DType::u8, y.shape(), out.get()};
+  EXPECT_TRUE(context->run({&input, 1}, {&output, 1}).ok());
+  EXPECT_EQ(std::memcmp(out.get(), answer(*context, kX)->data(), y.bytes()), 0);
+  in = out = nullptr;
+  // Nobody waits for it where all tensors are this process's.
+  fake->default_stream = [] {};
+  EXPECT_TRUE(answer(*context, kX).ok());
+  EXPECT_NE(fake->default_stream, nullptr);
+}
+
 TEST(CudaDevice, HooksAreToldOfEveryStep) {
   const Fake fake;
   const Graph graph = testing::chain_graph();
@@ -210,6 +236,12 @@ TEST(CudaDevice, OpensTheOneThatIsAskedFor) {
     EXPECT_EQ(model.errors()[0].kind, ErrorKind::usage);
     expect_said(to_string(model.errors()), "device " + std::to_string(number) + ", expected 0 to 1");
   }
+  const auto file = encode_artifact(testing::compile_graphs({&graph}, *machine_for_target("cuda")));
+  const octavo_open_options second_of_two{.struct_size = sizeof second_of_two, .device = 1};
+  octavo_model* opened = nullptr;
+  EXPECT_EQ(octavo_open_bytes(file.data(), file.size(), &second_of_two, &opened), OCTAVO_OK);
+  EXPECT_EQ(fake->opened, 1);
+  octavo_model_destroy(opened);
   // Plans of two devices at a time.
   const auto first = load_for("cuda", graph), second = load_for("cuda", graph, {.threads = 1, .device = 1});
   ASSERT_TRUE(first.ok() && second.ok());

@@ -26,6 +26,7 @@ _OF_COMPILE = {
     "threads",
     "plan_cache_bytes",
     "context_bytes",
+    "device",
     "cache_dir",
 }
 

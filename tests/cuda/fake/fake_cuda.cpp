@@ -206,7 +206,10 @@ int cuStreamDestroy_v2(void* stream) {
 }
 int cuStreamSynchronize(void* stream) {
   if (const int code = called_with_context()) return code;
-  return is_given(stream) && recorded == nullptr ? 0 : kInvalid;
+  if (recorded != nullptr) return kInvalid;
+  if (stream != nullptr) return is_given(stream) ? 0 : kInvalid;
+  if (const auto work = std::exchange(state.default_stream, nullptr)) work();
+  return 0;
 }
 int cuStreamBeginCapture_v2(void* stream, int) {
   if (const int code = called_with_context()) return code;

@@ -15,11 +15,12 @@ struct FakeCuda {
   int opened = -1;          // the device that was opened last
   int memory_of = 0;        // the device that it says memory to be of
   std::size_t free_bytes = std::size_t{1} << 32;
-  int fail_at = -1;  // the number of the call that fails, from 0 on
-  int calls = 0;     // that could have failed
-  int live = 0;      // what was given out and not taken back
-  int current = 0;   // contexts pushed and not popped
-  int wrong = 0;     // calls without a current context, of released handles, or of unknown kernels
+  void (*default_stream)() = nullptr;  // work that its default stream has, done when that is waited for
+  int fail_at = -1;                    // the number of the call that fails, from 0 on
+  int calls = 0;                       // that could have failed
+  int live = 0;                        // what was given out and not taken back
+  int current = 0;                     // contexts pushed and not popped
+  int wrong = 0;                       // calls without a current context, of released handles, or of unknown kernels
 };
 FakeCuda* fake_cuda();
 }
