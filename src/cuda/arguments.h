@@ -373,12 +373,29 @@ struct AttentionArgs {
   std::byte* y = nullptr;
   MaskArgs mask;
   std::int64_t queries = 0, keys = 0, heads = 1, kv_heads = 1, head_size = 1, value_size = 1;
-  std::int64_t rows = 1;  // queries of a block
+  std::int64_t rows = 1;  // queries of a block; of tiles a multiple of 16
   float scale = 1.0f;     // of a product
   float steps = 1.0f;     // of bytes: weight_index
   float factor = 1.0f, offset = 0.0f;
   RowRound round;
   std::int32_t is_real = 1, is_causal = 0;
+};
+
+inline constexpr int kTileKeys = 64;  // rows of k and v, and columns of the result, of a tile of attention
+
+// How far rows of four-byte elements are apart in shared memory: of q, of k and v, of scores. Those of operands differ
+// by four modulo 32 banks where heads are a multiple of 32, scores by 16, whose rows have room for four more.
+struct AttentionTileSizes {
+  int q_pitch = 0, other_pitch = 0, pitch = 0;
+
+  static constexpr AttentionTileSizes of(const AttentionArgs& p) {
+    const int head = static_cast<int>(p.head_size) + 4;
+    const int values = p.value_size > kTileKeys / 2 ? kTileKeys : kTileKeys / 2;
+    return {.q_pitch = head > 32 ? head : 32,
+            .other_pitch = head > values ? head : values,
+            .pitch = (static_cast<int>(p.keys) + 31) / 32 * 32 + 16};
+  }
+  constexpr int bytes(int rows) const { return 4 * (rows * (q_pitch + pitch) + kTileKeys * other_pitch); }
 };
 
 }  // namespace octavo::cuda

@@ -1,6 +1,8 @@
 // attention and quantized_attention. Part of cuda/.
 #include "ops/attention/attention.h"
 
+#include <cmath>
+
 #include "cuda/arguments.h"
 #include "cuda/cuda.h"
 #include "cuda/element_kernel.h"
@@ -12,21 +14,20 @@
 namespace octavo::cuda {
 namespace {
 
-constexpr int kThreads = 128, kPartials = 16;
-constexpr std::int64_t kSharedBytes = 48 * 1024;
-
-// Queries of a block: eight, or one where their scores would not fit.
-std::int64_t rows_of(std::int64_t keys) {
-  constexpr std::int64_t kRows = kThreads / kPartials;
-  return 4 * kRows * (keys + 2 * kPartials) <= kSharedBytes ? kRows : 1;
-}
+constexpr int kPartials = 16;
+constexpr std::int64_t kRowsSharedBytes = 48 * 1024;
+constexpr std::int64_t kTileSharedBytes = 96 * 1024;  // what every device has
 
 const AttentionAttrs& heads_of(const CallView& call) {
   const auto* stored = call.attrs->get_if<QuantizedAttentionAttrs>();
   return stored != nullptr ? stored->heads : call.attrs->as<AttentionAttrs>();
 }
 
-// q, k, v and the mask, with the sizes that both operators have.
+std::int64_t images_of(const CallView& call) {
+  return AttentionSizes::of(*call.input(0).shape, *call.input(1).shape).batch.elements();
+}
+
+// q, k, v and the mask, with the sizes that both operators have; without rows.
 AttentionArgs attention_args(const CallView& call) {
   const AttentionAttrs& heads = heads_of(call);
   const auto sizes = AttentionSizes::of(*call.input(0).shape, *call.input(1).shape);
@@ -38,7 +39,6 @@ AttentionArgs attention_args(const CallView& call) {
                      .value_size = heads.value_size,
                      .scale = heads.scale,
                      .is_causal = heads.is_causal ? 1 : 0};
-  args.rows = rows_of(args.keys);
   const std::int64_t first[] = {heads.q_first, heads.k_first, heads.v_first};
   for (std::size_t i = 0; i < 3; ++i) {
     const Shape& shape = *call.input(i).shape;
@@ -57,30 +57,70 @@ AttentionArgs attention_args(const CallView& call) {
   return args;
 }
 
-std::int64_t images_of(const CallView& call) {
-  return AttentionSizes::of(*call.input(0).shape, *call.input(1).shape).batch.elements();
-}
+// ---- how queries are cut into blocks ----
 
-std::array<std::int64_t, 3> grid_of(const CallView& call) {
+struct Cut {
+  std::int64_t rows = 1;  // queries of a block
+  int threads = 0;
+  std::int64_t shared_bytes = 0;
+};
+
+std::array<std::int64_t, 3> grid_of(const CallView& call, std::int64_t rows) {
   const auto sizes = AttentionSizes::of(*call.input(0).shape, *call.input(1).shape);
-  const std::int64_t rows = rows_of(sizes.keys), queries = sizes.queries;
-  return {std::max<std::int64_t>(1, (queries + rows - 1) / rows), heads_of(call).heads,
+  return {std::max<std::int64_t>(1, (sizes.queries + rows - 1) / rows), heads_of(call).heads,
           std::max<std::int64_t>(1, images_of(call))};
 }
 
-std::string refuse_attention(const CallView& call) {
-  const auto sizes = AttentionSizes::of(*call.input(0).shape, *call.input(1).shape);
+// Eight queries, or one where their scores would not fit.
+Cut rows_cut(const CallView& call) {
+  constexpr std::int64_t kThreads = 128, kRows = kThreads / kPartials;
+  const std::int64_t row_bytes = 4 * (attention_args(call).keys + 2 * kPartials);
+  const std::int64_t rows = kRows * row_bytes <= kRowsSharedBytes ? kRows : 1;
+  return {rows, kThreads, rows * row_bytes};
+}
+
+std::string refuse_rows(const CallView& call) {
+  if (rows_cut(call).shared_bytes > kRowsSharedBytes) return "needs the scores of a query in 48 KiB";
+  return {};
+}
+
+// 64, 32 or 16 queries: the fewest that fit, where blocks are few.
+Cut tile_cut(const CallView& call) {
+  constexpr std::int64_t kEnoughBlocks = 256;
+  const auto sizes = AttentionTileSizes::of(attention_args(call));
+  int rows = 64;
+  const auto blocks = [&] {
+    const auto grid = grid_of(call, rows);
+    return grid[0] * grid[1] * grid[2];
+  };
+  while (rows > 16 && (sizes.bytes(rows) > kTileSharedBytes || blocks() < kEnoughBlocks)) rows /= 2;
+  return {rows, 2 * rows, sizes.bytes(rows)};
+}
+
+std::string refuse_tile(const CallView& call) {
+  constexpr std::int64_t kMost = 2048;  // of whatever is added up below
+  const AttentionArgs args = attention_args(call);
+  if (std::max({args.keys, args.head_size, args.value_size}) > kMost || tile_cut(call).shared_bytes > kTileSharedBytes)
+    return "needs the scores of 16 queries, and 64 keys, in 96 KiB";
+  if (args.head_size % 4 != 0 || args.value_size % 4 != 0) return "needs heads and values of a multiple of four";
+  for (const HeadOperand& operand : args.operand)
+    if (operand.columns % 4 != 0 || operand.first % 4 != 0) return "needs operands whose heads are aligned to four";
+  return {};
+}
+
+template <Cut (*cut)(const CallView&), std::string (*refuse_cut)(const CallView&)>
+std::string refuse_real(const CallView& call) {
   if (call.output().elements() == 0) return "needs a result";
   if (call.input(0).shape->rank() - 2 > kMostAxes) return "needs at most six axes of a batch";
-  if (4 * rows_of(sizes.keys) * (std::int64_t{sizes.keys} + 2 * kPartials) > kSharedBytes)
-    return "needs the scores of a query in 48 KiB";
-  return grid_refusal(grid_of(call));
+  if (std::string refusal = refuse_cut(call); !refusal.empty()) return refusal;
+  return grid_refusal(grid_of(call, cut(call).rows));
 }
 
 // With everything but what the operators have of their own.
-Result<std::unique_ptr<Step>> launch(LaunchMaker<AttentionArgs>& maker, std::string kernel, const CallView& call,
-                                     const StepSpec& spec) {
+Result<std::unique_ptr<Step>> launch(LaunchMaker<AttentionArgs>& maker, std::string kernel, const Cut& cut,
+                                     const CallView& call, const StepSpec& spec) {
   AttentionArgs& args = maker.arguments;
+  args.rows = cut.rows;
   for (std::size_t i = 0; i < 3; ++i) maker.point(args.operand[i].x, Operand::input, i);
   if (const OperandType mask = call.input(kAttentionMask); mask.exists()) {
     maker.point_if(mask.dtype == DType::f32, args.mask.added, Operand::input, kAttentionMask);
@@ -88,27 +128,36 @@ Result<std::unique_ptr<Step>> launch(LaunchMaker<AttentionArgs>& maker, std::str
   }
   maker.point(args.y, Operand::output, 0);
   maker.launch.kernel = std::move(kernel);
-  maker.launch.grid = grid_of(call);
-  maker.launch.threads = kThreads;
-  maker.launch.shared_bytes = static_cast<int>(4 * args.rows * (args.keys + 2 * kPartials));
+  maker.launch.grid = grid_of(call, cut.rows);
+  maker.launch.threads = cut.threads;
+  maker.launch.shared_bytes = static_cast<int>(cut.shared_bytes);
   return maker.make(spec);
 }
 
-Result<std::unique_ptr<Step>> make_real(const CallView& call, const StepSpec& spec) {
+Result<std::unique_ptr<Step>> launch_real(std::string kernel, const Cut& cut, const CallView& call,
+                                          const StepSpec& spec) {
   LaunchMaker<AttentionArgs> maker;
   maker.arguments = attention_args(call);
-  return launch(maker, "attention_f32", call, spec);
+  return launch(maker, std::move(kernel), cut, call, spec);
+}
+Result<std::unique_ptr<Step>> make_real(const CallView& call, const StepSpec& spec) {
+  return launch_real("attention_f32", rows_cut(call), call, spec);
+}
+Result<std::unique_ptr<Step>> make_real_tile(const CallView& call, const StepSpec& spec) {
+  return launch_real("attention_f32_tile", tile_cut(call), call, spec);
 }
 
 // ---- of bytes ----
 
+template <Cut (*cut)(const CallView&), std::string (*refuse_cut)(const CallView&)>
 std::string refuse_stored(const CallView& call) {
   if (!HeadEpilogue::of(call.attrs->as<QuantizedAttentionAttrs>().epilogue))
     return "needs an epilogue of a scale, and a rounding where the result is bytes";
-  return refuse_attention(call);
+  return refuse_real<cut, refuse_cut>(call);
 }
 
-Result<std::unique_ptr<Step>> make_stored(const CallView& call, const StepSpec& spec) {
+Result<std::unique_ptr<Step>> launch_stored(std::string kernel, const Cut& cut, const CallView& call,
+                                            const StepSpec& spec) {
   const auto& attrs = call.attrs->as<QuantizedAttentionAttrs>();
   const HeadEpilogue epilogue = *HeadEpilogue::of(attrs.epilogue);
   LaunchMaker<AttentionArgs> maker;
@@ -121,24 +170,45 @@ Result<std::unique_ptr<Step>> make_stored(const CallView& call, const StepSpec& 
   args.is_real = epilogue.round == nullptr ? 1 : 0;
   if (epilogue.round != nullptr) args.round = row_round(*epilogue.round);
   maker.point(args.table, Operand::input, kAttentionTable);
-  return launch(maker, "attention_q8", call, spec);
+  return launch(maker, std::move(kernel), cut, call, spec);
+}
+Result<std::unique_ptr<Step>> make_stored(const CallView& call, const StepSpec& spec) {
+  return launch_stored("attention_q8", rows_cut(call), call, spec);
+}
+Result<std::unique_ptr<Step>> make_stored_tile(const CallView& call, const StepSpec& spec) {
+  return launch_stored("attention_q8_tile", tile_cut(call), call, spec);
 }
 
-// Beside the memory, the products: each thread has one at a time.
-double cost(const OpCall& call, const Machine& machine) {
-  constexpr double kLanes = 128.0, kShare = 0.25;  // multiply-adds of a multiprocessor at once, and what is reached
+// Beside the memory, the products, those of what is left over in a block, too: a multiprocessor takes one block after
+// the other. `share` of what it can multiply and add in f32.
+template <Cut (*cut)(const CallView&)>
+double products_ns(const OpCall& call, const Machine& machine, std::int64_t key_step, double share) {
+  constexpr double kLanes = 128.0;  // multiply-adds of a multiprocessor at once
   const CallView view = view_of(call);
-  const AttentionAttrs& heads = heads_of(view);
-  const auto sizes = AttentionSizes::of(*view.input(0).shape, *view.input(1).shape);
-  const double products = static_cast<double>(images_of(view) * heads.heads * std::int64_t{sizes.queries}) *
-                          static_cast<double>(std::int64_t{sizes.keys} * (heads.head_size + heads.value_size));
-  const double gmacs = kLanes * kShare * machine.speeds.gigahertz * std::max(1, machine.cores);
-  return memory_ns(view, machine) + products / gmacs;
+  const AttentionArgs args = attention_args(view);
+  const std::int64_t rows = cut(view).rows;
+  const auto grid = grid_of(view, rows);
+  const std::int64_t keys = (args.keys + key_step - 1) / key_step * key_step;
+  const BlockWork work{.blocks = static_cast<double>(grid[0] * grid[1] * grid[2]),
+                       .block_macs = static_cast<double>(rows * keys * (args.head_size + args.value_size))};
+  const double turns = std::ceil(work.blocks / std::max(1, machine.cores));
+  return memory_ns(view, machine) + turns * work.block_macs / (kLanes * share * machine.speeds.gigahertz);
+}
+
+// The share that an H200 reached: threads next to each other read rows of k that are far apart.
+double rows_cost(const OpCall& call, const Machine& machine) { return products_ns<rows_cut>(call, machine, 1, 0.015); }
+double tile_cost(const OpCall& call, const Machine& machine) {
+  return products_ns<tile_cut>(call, machine, kTileKeys, 0.5);
 }
 
 constexpr KernelChoice kChoices[] = {
-    element_kernel<refuse_attention, make_real, cost>("attention_f32_cuda", "attention"),
-    element_kernel<refuse_stored, make_stored, cost>("attention_q8_cuda", "quantized_attention"),
+    element_kernel<refuse_real<tile_cut, refuse_tile>, make_real_tile, tile_cost>("attention_f32_tile_cuda",
+                                                                                  "attention"),
+    element_kernel<refuse_real<rows_cut, refuse_rows>, make_real, rows_cost>("attention_f32_cuda", "attention"),
+    element_kernel<refuse_stored<tile_cut, refuse_tile>, make_stored_tile, tile_cost>("attention_q8_tile_cuda",
+                                                                                      "quantized_attention"),
+    element_kernel<refuse_stored<rows_cut, refuse_rows>, make_stored, rows_cost>("attention_q8_cuda",
+                                                                                 "quantized_attention"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

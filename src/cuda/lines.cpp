@@ -181,7 +181,7 @@ Result<std::unique_ptr<Step>> make_norm(const CallView& call, const StepSpec& sp
   maker.point(args.result.shift, Operand::input, epilogue.shift_input());
   maker.point_if(epilogue.table >= 0, args.result.table, Operand::input, static_cast<std::size_t>(epilogue.table));
   maker.point(args.y, Operand::output, 0);
-  maker.launch.kernel = "norm_stored";
+  maker.launch.kernel = args.line.n % 4 == 0 ? "norm_stored_4" : "norm_stored_1";
   place_lines(maker, args.lines);
   return maker.make(spec);
 }

@@ -79,6 +79,27 @@ TEST(CudaFloats, Attention) {
   }
 }
 
+// By tiles: more than one of queries, keys and columns, and what is left of one; queries 16, 32 and 64 by 64, heads
+// that share keys, hidden keys.
+TEST(CudaFloats, AttentionByTiles) {
+  std::mt19937 random(6);
+  struct Sizes {
+    std::int64_t batch, queries, keys, head, value;
+  };
+  for (const Sizes& s : {Sizes{1, 37, 70, 8, 36}, Sizes{2, 1, 130, 64, 32}, Sizes{33, 67, 5, 32, 4},
+                         Sizes{1, 300, 65, 12, 132}, Sizes{40, 130, 64, 4, 64}}) {
+    for (const bool is_causal : {false, true}) {
+      const AttentionAttrs attrs{
+          .heads = 4, .kv_heads = 2, .head_size = s.head, .value_size = s.value, .scale = 0.3f, .is_causal = is_causal};
+      expect_ran("attention_f32_tile_cuda", kAttention, attrs,
+                 {random_tensor(random, DType::f32, {s.batch, s.queries, 4 * s.head}),
+                  random_tensor(random, DType::f32, {s.batch, s.keys, 2 * s.head}),
+                  random_tensor(random, DType::f32, {s.batch, s.keys, 2 * s.value}),
+                  random_tensor(random, is_causal ? DType::boolean : DType::f32, {s.batch, 1, s.queries, s.keys})});
+    }
+  }
+}
+
 // More than one tile of pixels and of channels, padding, groups; every activation that is fused, residuals in both
 // places.
 TEST(CudaFloats, Convolutions) {

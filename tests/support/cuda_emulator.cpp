@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "cuda/device/attention.h"
+#include "cuda/device/attention_tile.h"
 #include "cuda/device/byte_softmax.h"
 #include "cuda/device/conv.h"
 #include "cuda/device/depthwise.h"
@@ -58,7 +59,9 @@ constexpr Emulated tile(std::string_view name) {
 // Sorted.
 constexpr Emulated kKernels[] = {
     emulated<AttentionArgs, attention<RealHeads>>("attention_f32"),
+    emulated<AttentionArgs, attention_tile<RealHeads>>("attention_f32_tile"),
     emulated<AttentionArgs, attention<StoredHeads>>("attention_q8"),
+    emulated<AttentionArgs, attention_tile<StoredHeads>>("attention_q8_tile"),
     emulated<PoolArgs, sum_pool<true>>("average_pool"),
     emulated<PoolArgs, wide_sum_pool<true>>("average_pool_wide"),
     emulated<BinaryArgs, binary>("binary_f32"),
@@ -117,7 +120,8 @@ constexpr Emulated kKernels[] = {
     emulated<StridedArgs, move<std::uint8_t>>("move_1"),
     emulated<StridedArgs, move<std::uint32_t>>("move_4"),
     emulated<StridedArgs, move<std::uint64_t>>("move_8"),
-    emulated<NormArgs, norm_stored>("norm_stored"),
+    emulated<NormArgs, norm_stored<1>>("norm_stored_1"),
+    emulated<NormArgs, norm_stored<4>>("norm_stored_4"),
     emulated<PadArgs, pad<std::uint8_t>>("pad_1"),
     emulated<PadArgs, pad<std::uint32_t>>("pad_4"),
     emulated<PadArgs, pad<std::uint64_t>>("pad_8"),

@@ -90,21 +90,22 @@ OCTAVO_DEVICE std::int32_t zero_point_of(const Arguments& p, std::int64_t elemen
 }
 
 // Halves to even, or, as quantize_value_away has it, away from 0.
-OCTAVO_DEVICE std::int32_t quantized(const QuantizeArgs& p, std::int64_t element) {
+OCTAVO_DEVICE std::int32_t quantized(const QuantizeArgs& p, std::int64_t element, float x) {
   float scale = 1.0f;
   const std::int32_t zero_point = zero_point_of(p, element, scale);
-  if (p.rounds_away != 0) return quantize_value_away(p.x[element], scale, zero_point, p.lowest, p.highest);
-  return round_then_zero_point(quotient<Scalar>(p.x[element], scale, p.multiplies != 0), zero_point, p.lowest,
-                               p.highest);
+  if (p.rounds_away != 0) return quantize_value_away(x, scale, zero_point, p.lowest, p.highest);
+  return round_then_zero_point(quotient<Scalar>(x, scale, p.multiplies != 0), zero_point, p.lowest, p.highest);
 }
 
 template <class Block>
 OCTAVO_DEVICE void quantize(Block& block, const QuantizeArgs& p) {
   each_quad(block, p.elements, [&](std::int64_t first, int count) {
+    Quad<float> x;
     Quad<std::int16_t> words;
     Quad<std::uint8_t> bytes;
+    load_quad<Block>(p.x + first, count, count == kQuad, x);
     unrolled<kQuad>([&](auto i) {
-      const std::int32_t stored = i < count ? quantized(p, first + i) : 0;
+      const std::int32_t stored = i < count ? quantized(p, first + i, x[i]) : 0;
       words[i] = static_cast<std::int16_t>(stored), bytes[i] = static_cast<std::uint8_t>(stored);
     });
     if (p.type == StoredType::s16) store_quad<Block>(p.y, first, words, count, count == kQuad);

@@ -1,5 +1,6 @@
 // Every kernel by the name that launches have. Part of cuda/device/.
 #include "cuda/device/attention.h"
+#include "cuda/device/attention_tile.h"
 #include "cuda/device/block.h"
 #include "cuda/device/byte_softmax.h"
 #include "cuda/device/conv.h"
@@ -329,9 +330,13 @@ extern "C" __global__ void __launch_bounds__(128) reduce_f32(const __grid_consta
   Block block;
   reduce(block, a);
 }
-extern "C" __global__ void __launch_bounds__(128) norm_stored(const __grid_constant__ NormArgs a) {
+extern "C" __global__ void __launch_bounds__(128) norm_stored_4(const __grid_constant__ NormArgs a) {
   Block block;
-  norm_stored(block, a);
+  norm_stored<4>(block, a);
+}
+extern "C" __global__ void __launch_bounds__(128) norm_stored_1(const __grid_constant__ NormArgs a) {
+  Block block;
+  norm_stored<1>(block, a);
 }
 extern "C" __global__ void __launch_bounds__(128) byte_softmax(const __grid_constant__ ByteSoftmaxArgs a) {
   Block block;
@@ -344,6 +349,14 @@ extern "C" __global__ void __launch_bounds__(128) attention_f32(const __grid_con
 extern "C" __global__ void __launch_bounds__(128) attention_q8(const __grid_constant__ AttentionArgs a) {
   Block block;
   attention<StoredHeads>(block, a);
+}
+extern "C" __global__ void __launch_bounds__(128, 3) attention_f32_tile(const __grid_constant__ AttentionArgs a) {
+  Block block;
+  attention_tile<RealHeads>(block, a);
+}
+extern "C" __global__ void __launch_bounds__(128, 3) attention_q8_tile(const __grid_constant__ AttentionArgs a) {
+  Block block;
+  attention_tile<StoredHeads>(block, a);
 }
 extern "C" __global__ void __launch_bounds__(128) scale_row_f32_128(const __grid_constant__ RowScaleArgs a) {
   Block block;

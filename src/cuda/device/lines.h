@@ -7,7 +7,7 @@
 #define OCTAVO_CUDA_DEVICE_LINES_H_
 
 #include "cuda/arguments.h"
-#include "cuda/device/platform.h"
+#include "cuda/device/quad.h"
 #include "kernels/integer_norm/generic.h"
 #include "kernels/lines/reduce_generic.h"
 #include "ops/quantized_layer_norm/line_norm.h"
@@ -175,24 +175,50 @@ OCTAVO_DEVICE void reduce(Block& block, const LineArgs& p) {
   });
 }
 
-OCTAVO_DEVICE std::int32_t norm_difference(const NormArgs& p, std::int64_t i) {
-  const std::int32_t stored = p.line.x_type == NormType::u8   ? stored_at<Scalar, NormType::u8>(p.x, i)
-                              : p.line.x_type == NormType::s8 ? stored_at<Scalar, NormType::s8>(p.x, i)
-                                                              : stored_at<Scalar, NormType::s16>(p.x, i);
-  return Scalar::sub_s32(stored, p.line.x_zero_point);
+// d of `lanes` neighbours from x[i] on.
+template <int lanes, class Block>
+OCTAVO_DEVICE void load_differences(const NormArgs& p, std::int64_t i, std::int32_t (&d)[lanes]) {
+  Quad<std::uint8_t> bytes;
+  Quad<std::int16_t> words;
+  if (p.line.x_type == NormType::s16)
+    load_quad<Block>(reinterpret_cast<const std::int16_t*>(p.x) + i, lanes, lanes == kQuad, words);
+  else load_quad<Block>(reinterpret_cast<const std::uint8_t*>(p.x) + i, lanes, lanes == kQuad, bytes);
+  unrolled<lanes>([&](auto j) {
+    const std::int32_t stored = p.line.x_type == NormType::s16  ? words[j]
+                                : p.line.x_type == NormType::s8 ? static_cast<std::int8_t>(bytes[j])
+                                                                : std::int32_t{bytes[j]};
+    d[j] = Scalar::sub_s32(stored, p.line.x_zero_point);
+  });
 }
 
-// quantized_layer_norm: sums are exact, in whatever order.
-template <class Block>
+template <int lanes, class Block>
+OCTAVO_DEVICE void store_normal(const NormArgs& p, std::int64_t at, const float (&values)[lanes]) {
+  Quad<float> reals;
+  Quad<std::int16_t> words;
+  Quad<std::uint8_t> bytes;
+  unrolled<lanes>([&](auto j) { reals[j] = values[j]; });
+  if (p.result.to == NormTo::f32) return store_quad<Block>(p.y, at, reals, lanes, lanes == kQuad);
+  unrolled<lanes>([&](auto j) {
+    const std::int32_t stored = rounded<Scalar>(values[j], p.result.round);
+    words[j] = static_cast<std::int16_t>(stored), bytes[j] = static_cast<std::uint8_t>(stored);
+    if (p.result.to == NormTo::bytes && p.result.table != nullptr) bytes[j] = p.result.table[bytes[j]];
+  });
+  if (p.result.to == NormTo::s16) store_quad<Block>(p.y, at, words, lanes, lanes == kQuad);
+  else store_quad<Block>(p.y, at, bytes, lanes, lanes == kQuad);
+}
+
+// quantized_layer_norm: sums are exact, in whatever order; lanes: kQuad where lines come in fours, else 1.
+template <int lanes, class Block>
 OCTAVO_DEVICE void norm_stored(Block& block, const NormArgs& p) {
   auto* sums = reinterpret_cast<std::int64_t*>(block.shared());
   auto* squares = sums + kLineThreads;
   const std::int64_t n = p.line.n;
   each_line(block, p.lines, n, 1, [&](int, const LineThread& own) {
     std::int64_t sum = 0, square = 0;
-    for (std::int64_t i = own.part; i < n; i += kPartialSums) {
-      const std::int64_t d = norm_difference(p, own.first + i);
-      sum += d, square += d * d;
+    for (std::int64_t i = own.part * lanes; i < n; i += kPartialSums * lanes) {
+      std::int32_t d[lanes];
+      load_differences<lanes, Block>(p, own.first + i, d);
+      unrolled<lanes>([&](auto j) { sum += d[j], square += std::int64_t{d[j]} * d[j]; });
     }
     sums[own.place()] = sum, squares[own.place()] = square;
   });
@@ -200,18 +226,16 @@ OCTAVO_DEVICE void norm_stored(Block& block, const NormArgs& p) {
   each_line(block, p.lines, n, 1, [&](int, const LineThread& own) {
     const LineNorm norm =
         LineNorm::of(p.is_centred != 0, p.epsilon, summed_line(sums, own), summed_line(squares, own), n);
-    for (std::int64_t i = own.part; i < n; i += kPartialSums) {
-      const std::int64_t at = own.first + i;
-      const float value =
-          normalized<Scalar>(norm_difference(p, at), norm.mean, norm.inverse, p.result.factor[i], p.result.shift[i]);
-      if (p.result.to == NormTo::f32) {
-        reinterpret_cast<float*>(p.y)[at] = value;
-      } else if (p.result.to == NormTo::s16) {
-        Scalar::store_s16(reinterpret_cast<std::int16_t*>(p.y) + at, rounded<Scalar>(value, p.result.round));
-      } else {
-        const auto byte = static_cast<std::uint8_t>(rounded<Scalar>(value, p.result.round));
-        p.y[at] = std::byte{p.result.table == nullptr ? byte : p.result.table[byte]};
-      }
+    for (std::int64_t i = own.part * lanes; i < n; i += kPartialSums * lanes) {
+      std::int32_t d[lanes];
+      Quad<float> factor, shift;
+      load_differences<lanes, Block>(p, own.first + i, d);
+      load_quad<Block>(p.result.factor + i, lanes, lanes == kQuad, factor);
+      load_quad<Block>(p.result.shift + i, lanes, lanes == kQuad, shift);
+      float values[lanes];
+      unrolled<lanes>(
+          [&](auto j) { values[j] = normalized<Scalar>(d[j], norm.mean, norm.inverse, factor[j], shift[j]); });
+      store_normal<lanes, Block>(p, own.first + i, values);
     }
   });
 }
