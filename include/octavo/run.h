@@ -257,7 +257,7 @@ class Context {
   PlanInfo plan() const;
   // Bytes of memory that are this context's alone: arena, and scratch and the memory of an image for each of its
   // threads; the most of all plans that it had. Taken from the machine page by page as runs touch them. Tensors are the
-  // caller's.
+  // caller's. Of a plan for a device what it has taken there, with room for its inputs and outputs.
   std::uint64_t memory_bytes() const;
   // Reads and writes the caller's memory in place: tensors in the order of inputs() and outputs(), which must not
   // overlap and are not looked at after the call. Those of a plan for a device are copied, and may be memory of that

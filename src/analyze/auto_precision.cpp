@@ -149,8 +149,7 @@ Result<std::vector<Session>> program_sessions(const v1::ModelSource& model, Comp
     request.options.precision = precision;
     const auto compiled = open_or_compile(model, request);
     if (!compiled) return compiled.errors();
-    auto session =
-        Session::of_program(*compiled, {.shapes = shapes, .max_iterations = request.max_iterations}, request.threads);
+    auto session = Session::of_program(*compiled, {.shapes = shapes, .settings = request.run}, request.threads);
     if (!session) return session.errors();
     sessions.push_back(std::move(*session));
   }

@@ -46,8 +46,10 @@ std::vector<std::string> worker_arguments(const BenchVariant& variant, const Con
   if (plan.precision) add("--precision", std::string(name_of(*plan.precision)));
   if (plan.batch) add("--batch", std::to_string(*plan.batch));
   for (const std::string& input : variant.inputs) add("--input", input);
-  add("--max-iterations", std::to_string(variant.choice.max_iterations));
-  add("--device", std::to_string(variant.choice.device));
+  const RunSettings& settings = variant.choice.settings;
+  add("--max-iterations", std::to_string(settings.max_iterations));
+  if (settings.context_bytes > 0) add("--memory-limit", std::to_string(settings.context_bytes));
+  add("--device", std::to_string(settings.device));
   if (variant.choice.keeps_tensors_there) arguments.emplace_back("--tensors-on-device");
   for (const auto& [name, shape] : variant.choice.shapes) {
     if (!shape.empty()) add("--shape", name + "=" + Shape(shape).to_string());  // of a number there is only one

@@ -102,7 +102,7 @@ int bench_worker(const BenchVariant& variant, const Contexts& contexts, const Fi
   const auto compiled = v1::open(variant.file);
   if (!compiled) return fail(compiled.errors());
   if (!compiled->info().parts.empty()) return bench_program(*compiled, variant, contexts, fill, start);
-  const auto model = v1::Model::load(*compiled, {.threads = contexts.threads, .device = variant.choice.device});
+  const auto model = v1::Model::load(*compiled, variant.choice.settings.with(contexts.threads));
   if (!model) return fail(model.errors());
   const double model_ms = ms_since(start);
   const std::uint64_t bytes_loaded = memory_bytes("RssAnon:");
@@ -115,7 +115,8 @@ int bench_worker(const BenchVariant& variant, const Contexts& contexts, const Fi
   for (Session& session : *sessions) {
     if (const Status filled = fill(session); !filled) return fail(filled.errors());
     if (!variant.choice.keeps_tensors_there) continue;
-    if (const Status moved = session.move_to_device(variant.choice.device); !moved) return fail(moved.errors());
+    if (const Status moved = session.move_to_device(variant.choice.settings.device); !moved)
+      return fail(moved.errors());
   }
   Session& first = sessions->front();
   const auto before = Clock::now();

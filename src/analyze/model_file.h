@@ -17,6 +17,17 @@
 
 namespace octavo {
 
+// How a model is loaded to run, but for its threads.
+struct RunSettings {
+  std::int64_t max_iterations = v1::LoadOptions{}.max_iterations;  // of all loops of a run
+  std::uint64_t context_bytes = v1::LoadOptions{}.context_bytes;   // the most memory of a context; 0: no limit
+  int device = v1::LoadOptions{}.device;                           // that runs plans for one
+
+  v1::LoadOptions with(int threads) const {
+    return {.threads = threads, .context_bytes = context_bytes, .max_iterations = max_iterations, .device = device};
+  }
+};
+
 // What compiling takes beyond v1::CompileOptions: where calibration samples come from.
 struct CompileRequest {
   v1::CompileOptions options;
@@ -28,11 +39,10 @@ struct CompileRequest {
   std::vector<v1::InputShapes> shapes;
   bool guesses_batch = false;      // options.batches are the first dimension of the inputs at hand
   bool chooses_precision = false;  // by time, as auto_precision.h says; options.precision is none then
-  std::int64_t max_iterations = v1::LoadOptions{}.max_iterations;  // of all loops of a run
-  int device = v1::LoadOptions{}.device;                           // that runs plans for one
-  int threads = 0;                                                 // that these times are taken with; 0: all cores
-  double seconds = 0.25;                                           // for each variant of the network
-  std::vector<std::string> notes;                                  // for every plan of what is compiled
+  RunSettings run;                 // of whoever runs it
+  int threads = 0;                 // that these times are taken with; 0: all cores
+  double seconds = 0.25;           // for each variant of the network
+  std::vector<std::string> notes;  // for every plan of what is compiled
 };
 
 // The inputs of a model file as samples have them: with batch 1, and what else is open at one size.

@@ -124,10 +124,8 @@ Result<std::size_t> plan_of_shapes(const v1::ModelInfo& info, const RunChoice& c
 
 RunChoice choice_of(const std::string& path, const CompileRequest& request) {
   const bool is_at_size = !request.shapes.empty() && v1::is_compiled(path);
-  return {.plan = request.plan,
-          .shapes = is_at_size ? request.shapes.front() : v1::InputShapes{},
-          .max_iterations = request.max_iterations,
-          .device = request.device};
+  return {
+      .plan = request.plan, .shapes = is_at_size ? request.shapes.front() : v1::InputShapes{}, .settings = request.run};
 }
 
 bool opens_more_than_batch(const v1::ModelInfo& info) {
@@ -189,7 +187,7 @@ Session::Session(v1::Context context, v1::PlanInfo plan, std::optional<Preproces
 }
 
 Result<Session> Session::create(const v1::CompiledModel& compiled, const RunChoice& choice, int threads) {
-  const auto model = v1::Model::load(compiled, {.threads = threads, .device = choice.device});
+  const auto model = v1::Model::load(compiled, choice.settings.with(threads));
   return model ? create(*model, choice, nullptr) : model.errors();
 }
 
@@ -214,8 +212,7 @@ Session::Session(v1::Program program, v1::PlanInfo plan, int threads)
 }
 
 Result<Session> Session::of_program(const v1::CompiledModel& compiled, const RunChoice& choice, int threads) {
-  auto program = v1::Program::load(
-      compiled, {.threads = threads, .max_iterations = choice.max_iterations, .device = choice.device});
+  auto program = v1::Program::load(compiled, choice.settings.with(threads));
   if (!program) return program.errors();
   const v1::ModelInfo info = program->info();
   const auto shapes = all_shapes(info, choice.shapes);

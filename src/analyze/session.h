@@ -19,9 +19,8 @@ namespace octavo {
 struct RunChoice {
   v1::PlanChoice plan = {};
   v1::InputShapes shapes = {};
-  std::int64_t max_iterations = v1::LoadOptions{}.max_iterations;  // of a model of several parts
-  int device = v1::LoadOptions{}.device;                           // of plans for one
-  bool keeps_tensors_there = false;                                // inputs and outputs lie in its memory
+  RunSettings settings = {};
+  bool keeps_tensors_there = false;  // inputs and outputs lie in the device's memory
 };
 
 // What the request asks for of the model at `path`.

@@ -58,7 +58,7 @@ std::vector<RunChoice> choices_of(const std::string& model, const v1::ModelInfo&
   std::vector<RunChoice> choices;
   if (v1::is_compiled(model)) {
     for (const v1::InputShapes& shapes : own.shapes)
-      choices.push_back({.plan = own.plan, .shapes = shapes, .device = own.device});
+      choices.push_back({.plan = own.plan, .shapes = shapes, .settings = own.run});
   }
   if (!choices.empty()) return choices;
   if (!info.parts.empty()) {
@@ -66,13 +66,13 @@ std::vector<RunChoice> choices_of(const std::string& model, const v1::ModelInfo&
     for (const auto& [name, extents] : own.options.shapes) {
       for (const Extent& extent : extents) shapes[name].push_back(extent.lowest);
     }
-    return {{.plan = {}, .shapes = std::move(shapes), .max_iterations = own.max_iterations, .device = own.device}};
+    return {{.plan = {}, .shapes = std::move(shapes), .settings = own.run}};
   }
   for (const v1::PlanInfo& plan : info.plans) {
     const std::vector<std::int64_t>& batches = own.options.batches;
     const bool is_wanted = !own.plan.batch || std::find(batches.begin(), batches.end(), plan.batch) != batches.end();
     if (!is_wanted || (own.plan.precision && plan.precision != *own.plan.precision)) continue;
-    RunChoice& choice = choices.emplace_back(RunChoice{.plan = {plan.precision, plan.batch}, .device = own.device});
+    RunChoice& choice = choices.emplace_back(RunChoice{.plan = {plan.precision, plan.batch}, .settings = own.run});
     if (opens_more_than_batch(info)) choice.shapes = shapes_of(plan.inputs);
   }
   return choices;
@@ -258,8 +258,9 @@ void add_bench_worker(CLI::App& app, int& exit_code) {
   });
   verb.add_option("--threads", worker->contexts.threads)->required();
   verb.add_option("--contexts", worker->contexts.count);
-  verb.add_option("--max-iterations", choice.max_iterations);
-  verb.add_option("--device", choice.device);
+  verb.add_option("--max-iterations", choice.settings.max_iterations);
+  add_bytes_option(verb, "--memory-limit", choice.settings.context_bytes, "");
+  verb.add_option("--device", choice.settings.device);
   verb.add_flag("--tensors-on-device", choice.keeps_tensors_there);
   verb.add_option("--input", worker->inputs);
   verb.callback([worker, &exit_code] {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 #include "base/file.h"
 #include "base/requantize.h"
@@ -243,6 +244,23 @@ CLI::Validator positive_number() {
   return CLI::Validator(check, "");
 }
 
+CLI::Option* add_bytes_option(CLI::App& verb, const std::string& option, std::uint64_t& bytes,
+                              const std::string& help) {
+  const auto read = [option, &bytes](const std::string& text) {
+    constexpr std::string_view kUnits = "KMG";
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, bytes);
+    const std::size_t unit = rest + 1 == end ? kUnits.find(*rest) : std::string_view::npos;
+    const std::size_t shift = rest == end ? 0 : 10 * (unit + 1);
+    const bool is_number = error == std::errc() && (rest == end || unit != std::string_view::npos);
+    if (!is_number || bytes == 0 || bytes > std::numeric_limits<std::uint64_t>::max() >> shift)
+      throw CLI::ValidationError(option,
+                                 "found '" + text + "', expected bytes above 0, such as 65536, 64K, 512M or 8G");
+    bytes <<= shift;
+  };
+  return verb.add_option_function<std::string>(option, read, help)->type_name("BYTES");
+}
+
 void add_integer_only_option(CLI::App& verb, CompileArguments& arguments) {
   arguments.decided_in_files.push_back(
       verb.add_flag("--integer-only", arguments.request.options.integer_only,
@@ -324,10 +342,13 @@ void add_run_options(CLI::App& verb, CompileArguments& arguments, Batches batche
   CompileRequest& request = arguments.request;
   request.options.unquantized = v1::Unquantized::fp32;
   verb.add_option("--threads", request.threads, "threads (default: all cores)")->check(positive_number());
-  verb.add_option("--max-iterations", request.max_iterations, "iterations of all loops of a run, at most")
+  verb.add_option("--max-iterations", request.run.max_iterations, "iterations of all loops of a run, at most")
       ->check(positive_number())
       ->capture_default_str();
-  verb.add_option("--device", request.device, "CUDA device that runs what is compiled for one, counted from 0")
+  add_bytes_option(verb, "--memory-limit", request.run.context_bytes,
+                   "the most memory that a context may take: arena and scratch, of a plan for a CUDA device what it "
+                   "takes there; what needs more is not run");
+  verb.add_option("--device", request.run.device, "CUDA device that runs what is compiled for one, counted from 0")
       ->capture_default_str();
   add_compile_options(verb, arguments, batches);
   add_preprocess_option(verb, arguments, of);

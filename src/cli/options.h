@@ -39,6 +39,9 @@ T value_of(const std::string& option, const std::string& text, const Word<T> (&w
 // Refuses what is no number above 0.
 CLI::Validator positive_number();
 
+// An option that takes a number of bytes above 0, or of K, M or G of them (powers of 1024).
+CLI::Option* add_bytes_option(CLI::App& verb, const std::string& option, std::uint64_t& bytes, const std::string& help);
+
 // An option that takes one of the words.
 template <class T, class Value, std::size_t count>
 CLI::Option* add_word_option(CLI::App& verb, const std::string& option, Value& value, const Word<T> (&words)[count],

@@ -223,7 +223,7 @@ PlanTensors tensors_of(const Plan& plan) { return {tensors_of(plan, plan.inputs)
 Result<std::uint64_t> context_bytes_of(const octavo::Model& model,
                                        const Result<std::shared_ptr<const PreparedPlan>>& plan, int threads) {
   if (!plan) return plan.errors();
-  const std::uint64_t bytes = context_memory(**plan, context_threads(model, threads)).bytes();
+  const std::uint64_t bytes = context_bytes(**plan, context_threads(model, threads));
   if (bytes <= model.most_context_bytes()) return bytes;
   return too_large_context(model.described(*(*plan)->plan), bytes, model.most_context_bytes());
 }

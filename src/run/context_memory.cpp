@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "run/device.h"
+
 namespace octavo {
 namespace {
 
@@ -31,6 +33,11 @@ ContextMemory context_memory(const PreparedPlan& prepared, int threads) {
           .slice_arena_stride = prepared.plan->regions.empty() ? 0 : stride_of(slice_bytes),
           .scratch_stride = stride_of(scratch_bytes),
           .threads = static_cast<std::uint64_t>(threads)};
+}
+
+std::uint64_t context_bytes(const PreparedPlan& prepared, int threads) {
+  if (kMayHaveDevices && prepared.device != nullptr) return prepared.device->context_bytes();
+  return context_memory(prepared, threads).bytes();
 }
 
 Error too_large_context(std::string where, std::uint64_t bytes, std::uint64_t most) {

@@ -25,6 +25,9 @@ struct ContextMemory {
 // Of a context that runs the plan with so many threads.
 ContextMemory context_memory(const PreparedPlan& prepared, int threads);
 
+// Bytes of a context that runs the plan with so many threads; of a plan for a device: there.
+std::uint64_t context_bytes(const PreparedPlan& prepared, int threads);
+
 // Kind resource.
 Error too_large_context(std::string where, std::uint64_t bytes, std::uint64_t most);
 

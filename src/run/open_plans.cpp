@@ -159,7 +159,7 @@ Result<std::shared_ptr<const PreparedPlan>> OpenPlans::make(const Key& sizes) {
 }
 
 bool OpenPlans::fits(const Result<std::shared_ptr<const PreparedPlan>>& plan) const {
-  return plan && context_memory(**plan, options_.threads).bytes() <= options_.context_bytes;
+  return plan && context_bytes(**plan, options_.threads) <= options_.context_bytes;
 }
 
 Result<std::shared_ptr<const PreparedPlan>> OpenPlans::make(std::span<const std::int64_t> values, BatchOrder order) {

@@ -230,7 +230,7 @@ TEST_F(SettlePrecision, ProgramsAreTimedOnTheSamples) {
   const auto settled = settle_precision(folder_.path("net.onnx"), request_);
   ASSERT_TRUE(settled) << to_string(settled.errors());
   EXPECT_TRUE(settled->notes[0].starts_with("auto: all parts in")) << settled->notes[0];
-  request_.max_iterations = 4;
+  request_.run.max_iterations = 4;
   const auto endless = settle_precision(folder_.path("net.onnx"), request_);
   ASSERT_FALSE(endless);
   EXPECT_NE(to_string(endless.errors()).find("'search' (Loop"), std::string::npos) << to_string(endless.errors());

@@ -154,6 +154,7 @@ class Documented : public CliTest {
                                                       {"NAME|all", "all"},
                                                       {"F.octv", "out.octv"},
                                                       {"F.onnx", "out.onnx"},
+                                                      {"BYTES", "1G"},
                                                       {"N", "1"},
                                                       {"S", "0.05"},
                                                       {"M", "agreement"},

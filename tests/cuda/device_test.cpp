@@ -10,6 +10,7 @@
 #include "artifact/artifact.h"
 #include "cuda/fake/fake_cuda.h"
 #include "octavo/octavo.h"
+#include "run/context_memory.h"
 #include "run/device.h"
 #include "support/child.h"
 #include "support/small_graphs.h"
@@ -271,6 +272,16 @@ TEST(CudaDevice, KeepsToALimitOfMemory) {
   expect_said(to_string(context.errors()), "bytes of memory for a context, expected at most 1000");
 }
 
+TEST(CudaDevice, TellsTheMemoryOfAContextBefore) {
+  const Fake fake;
+  const auto model = load_for("cuda", testing::chain_graph());
+  ASSERT_TRUE(model.ok());
+  const std::uint64_t bytes = context_bytes(**(*model)->plan_at(0), 1);
+  auto context = Context::create(*model);
+  ASSERT_TRUE(context.ok());
+  EXPECT_EQ(context->memory_bytes(), bytes);
+}
+
 // A kernel was stopped: whatever comes afterwards fails, and is given back all the same.
 TEST(CudaDevice, SaysThatADeviceIsLost) {
   const Fake fake;
@@ -346,6 +357,25 @@ TEST(CudaDevice, TheProgramTimesTensorsThatLieThere) {
   const Outcome here = testing::run_command(folder, bench + " --tensors device");
   EXPECT_EQ(here.exit_code, 2) << here.text;
   expect_said(here.text, "a plan for processors, expected one for a device");
+}
+
+TEST(CudaDevice, TheProgramKeepsToALimitOfMemory) {
+  if (!testing::has_program()) GTEST_SKIP() << "needs the program";
+  const ScratchFolder folder;
+  const std::string bench = "LD_LIBRARY_PATH=" OCTAVO_FAKE_CUDA " octavo bench " OCTAVO_SOURCE_DIR
+                            "/tests/import/litert/conv_u8.tflite --seconds 0.01 --memory-limit ";
+  for (const std::string target : {"host", "cuda"}) {
+    const Outcome small = testing::run_command(folder, bench + "100 --target " + target);
+    EXPECT_EQ(small.exit_code, 5) << small.text;
+    expect_said(small.text, "bytes of memory for a context, expected at most 100");
+    const Outcome large = testing::run_command(folder, bench + "16M --target " + target);
+    EXPECT_EQ(large.exit_code, 0) << large.text;
+  }
+  for (const std::string wrong : {"0", "1KB", "M", "-1", "18014398509481984K"}) {
+    const Outcome refused = testing::run_command(folder, bench + wrong);
+    EXPECT_EQ(refused.exit_code, 2) << refused.text;
+    expect_said(refused.text, "expected bytes above 0, such as");
+  }
 }
 
 // The pretended device computes what is compiled, with these options, bit by bit as this machine does.
