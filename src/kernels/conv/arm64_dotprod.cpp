@@ -5,19 +5,22 @@
 namespace octavo {
 namespace {
 
+// x of a run: sixteen bytes of K at a time, then perhaps eight. Counted up to zero, so that one addition is the test.
 template <int kPixels>
 struct PixelsOfRun {
-  const std::uint8_t* first[kPixels];
+  const std::uint8_t* end[kPixels];  // of what is a multiple of sixteen bytes
 
   inline __attribute__((always_inline)) PixelsOfRun(const std::uint8_t* x, const TileRuns& runs) {
-    unrolled<kPixels>([&](auto p) __attribute__((always_inline)) { first[p] = x + p * runs.pixel_bytes; });
+    unrolled<kPixels>([&](auto p)
+                          __attribute__((always_inline)) { end[p] = x + p * runs.pixel_bytes + sixteens(runs); });
   }
-  inline __attribute__((always_inline)) uint8x16_t sixteen(int p, std::int64_t k) const {
-    return vld1q_u8(first[p] + k);
+  static inline __attribute__((always_inline)) std::int64_t sixteens(const TileRuns& runs) {
+    return runs.run_bytes & ~std::int64_t{15};
   }
+  inline __attribute__((always_inline)) uint8x16_t sixteen(int p, std::int64_t k) const { return vld1q_u8(end[p] + k); }
   // And zeros.
-  inline __attribute__((always_inline)) uint8x16_t eight(int p, std::int64_t k) const {
-    return vcombine_u8(vld1_u8(first[p] + k), vdup_n_u8(0));
+  inline __attribute__((always_inline)) uint8x16_t eight(int p) const {
+    return vcombine_u8(vld1_u8(end[p]), vdup_n_u8(0));
   }
 };
 
@@ -31,15 +34,15 @@ __attribute__((noinline)) void sum_x(const TileArgs& args, int32x4_t* excess) {
   for_runs(
       runs, [&](const std::uint8_t* x) __attribute__((always_inline)) {
         const PixelsOfRun<kPixels> pixels(x, runs);
-        std::int64_t k = 0;
-        for (; k + 16 <= runs.run_bytes; k += 16) {
+        const std::int64_t whole = pixels.sixteens(runs);
+        for (std::int64_t k = -whole; k != 0; k += 16) {
           unrolled<kPixels>([&](auto p) __attribute__((always_inline)) {
             sum[p] = vdotq_u32(sum[p], pixels.sixteen(p, k), ones);
           });
         }
-        if (k == runs.run_bytes) return;
+        if (whole == runs.run_bytes) return;
         unrolled<kPixels>([&](auto p)
-                              __attribute__((always_inline)) { sum[p] = vdotq_u32(sum[p], pixels.eight(p, k), ones); });
+                              __attribute__((always_inline)) { sum[p] = vdotq_u32(sum[p], pixels.eight(p), ones); });
       });
   constexpr int kPairs = (kPixels + 1) / 2;
   uint32x4_t two[kPairs];
@@ -81,12 +84,12 @@ struct DotTile {
 
   inline __attribute__((always_inline)) void add_run(const std::uint8_t* x, const TileRuns& runs) {
     const PixelsOfRun<kPixels> pixels(x, runs);
-    std::int64_t k = 0;
-    for (const std::int64_t whole = runs.run_bytes & ~std::int64_t{15}; k < whole; k += 16) add_sixteen(pixels, k);
-    if (k == runs.run_bytes) return;
+    const std::int64_t whole = pixels.sixteens(runs);
+    for (std::int64_t k = -whole; k != 0; k += 16) add_sixteen(pixels, k);
+    if (whole == runs.run_bytes) return;
     uint8x16_t bytes[kPixels];
-    unrolled<kPixels>([&](auto p) __attribute__((always_inline)) { bytes[p] = pixels.eight(p, k); });
-    unrolled<2>([&](auto dword) __attribute__((always_inline)) { add_dword<dword>(bytes); });
+    unrolled<kPixels>([&](auto p) __attribute__((always_inline)) { bytes[p] = pixels.eight(p); });
+    add_dwords<2>(bytes);
   }
 
  private:
@@ -100,23 +103,35 @@ struct DotTile {
   inline __attribute__((always_inline)) void add_sixteen(const PixelsOfRun<kPixels>& pixels, std::int64_t k) {
     uint8x16_t bytes[kPixels];
     unrolled<kPixels>([&](auto p) __attribute__((always_inline)) { bytes[p] = pixels.sixteen(p, k); });
-    unrolled<4>([&](auto dword) __attribute__((always_inline)) { add_dword<dword>(bytes); });
+    add_dwords<4>(bytes);
   }
   // Two or four vectors of w at a time: one instruction loads them.
-  template <int kDword>
-  inline __attribute__((always_inline)) void add_dword(const uint8x16_t (&bytes)[kPixels]) {
-    if constexpr (kVectors == 4 && kPixels <= 2) {
-      const uint8x16x4_t weights = vld1q_u8_x4(w);
+  template <int kDwords>
+  inline __attribute__((always_inline)) void add_dwords(const uint8x16_t (&bytes)[kPixels]) {
+    constexpr int kTogether = kVectors == 4 && kPixels <= 2 ? 4 : (kVectors % 2 == 0 ? 2 : 1);
+    constexpr int kGroups = kVectors / kTogether, kCount = kDwords * kGroups;
+    unrolled<kCount>([&](auto i) __attribute__((always_inline)) {
+      uint8x16_t weights[kTogether];
+      load<16 * kTogether * i, 16 * kTogether * kCount>(weights);
+      add_vectors<i / kGroups, i % kGroups * kTogether>(bytes, weights);
+    });
+  }
+  // Those at an offset, of kBytes that are taken one after another. The first load moves w behind all of them; a pair
+  // does so by itself, which GCC 12 makes two instructions of.
+  template <int kOffset, int kBytes, int kCount>
+  inline __attribute__((always_inline)) void load(uint8x16_t (&weights)[kCount]) {
+    if constexpr (kCount == 4) {
+      const uint8x16x4_t four = vld1q_u8_x4(w);
       w += 64;
-      add_vectors<kDword, 0>(bytes, weights.val);
+      unrolled<kCount>([&](auto k) __attribute__((always_inline)) { weights[k] = four.val[k]; });
+    } else if constexpr (kCount == 2 && kOffset == 0) {
+      asm("ldp %q0, %q1, [%2], %4"
+          : "=w"(weights[0]), "=w"(weights[1]), "+r"(w)
+          : "m"(*reinterpret_cast<const std::uint8_t(*)[32]>(w)), "i"(kBytes));
     } else {
-      constexpr int kTogether = kVectors % 2 == 0 ? 2 : 1;
-      unrolled<kVectors / kTogether>([&](auto group) __attribute__((always_inline)) {
-        uint8x16_t weights[kTogether];
-        unrolled<kTogether>([&](auto k) __attribute__((always_inline)) { weights[k] = vld1q_u8(w + 16 * k); });
-        w += 16 * kTogether;
-        add_vectors<kDword, kTogether * group>(bytes, weights);
-      });
+      if (kOffset == 0) w += kBytes;
+      unrolled<kCount>([&](auto k)
+                           __attribute__((always_inline)) { weights[k] = vld1q_u8(w - kBytes + kOffset + 16 * k); });
     }
   }
   template <int kDword, int kFirst, int kCount>
