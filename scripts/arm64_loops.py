@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the compiler made of the kernels for aarch64: of each, the loop that has most of its instruction among all.
 
-    scripts/arm64_loops.py build/arm64 [--mca cortex-a55,neoverse-n1]
+    scripts/arm64_loops.py build/arm64 [--mca cortex-a55,neoverse-n1] [--llvm-mca llvm-mca-19]
 
 Prints instructions and accesses to the stack per loop, instructions per 1,000 multiply-accumulates (bytes, elements) and, by llvm-mca, cycles of each family and of the tile of a
 convolution that is used most. Exits 1 where the loop of a tile has sums in memory: more accesses to the stack than one per sixteen instructions.
@@ -57,16 +57,16 @@ def densest_loop(instructions, multiply):
     return best
 
 
-def cycles(lines, cpu):
+def cycles(program, lines, cpu):
     """Of one round, by llvm-mca. The branch back is left out: mca repeats what it is given."""
     rounds = 200
     code = "\n".join(re.sub(r"//.*", "", line) for line in lines if not BRANCH.match(line)) + "\n"
-    out = subprocess.run(["llvm-mca-16", "-mtriple=aarch64", "-mattr=+dotprod,+i8mm", "-mcpu=" + cpu, f"-iterations={rounds}"],
+    out = subprocess.run([program, "-mtriple=aarch64", "-mattr=+dotprod,+i8mm", "-mcpu=" + cpu, f"-iterations={rounds}"],
                          input=code, capture_output=True, text=True, check=True).stdout
     return int(re.search(r"Total Cycles:\s+(\d+)", out).group(1)) / rounds
 
 
-def print_families(kernels, cpus):
+def print_families(kernels, program, cpus):
     for folder, name, instruction, worth, unit in FAMILIES:
         loops = [densest_loop(instructions, instruction) for function, instructions in functions(kernels / folder / "arm64_neon.cpp.o") if name in function]
         loops = [loop for loop in loops if loop]
@@ -75,13 +75,14 @@ def print_families(kernels, cpus):
         count, lines = max(loops, key=lambda loop: loop[0] / len(loop[1]))
         print(f"{folder} {name}: {len(lines)} instructions, {count * worth} {unit}, {1000 * len(lines) / (count * worth):.0f} per 1000")
         for cpu in cpus:
-            print(f"  {cpu}: {count * worth / cycles(lines, cpu):.1f} {unit} per cycle")
+            print(f"  {cpu}: {count * worth / cycles(program, lines, cpu):.1f} {unit} per cycle")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
     parser.add_argument("--mca", default="", help="processors of llvm-mca, with commas")
+    parser.add_argument("--llvm-mca", default="llvm-mca-16", help="the program, of which newer ones have models of more cores")
     arguments = parser.parse_args()
     kernels = pathlib.Path(arguments.build) / "CMakeFiles/octavo_kernels.dir/src/kernels"
     folder = kernels / "conv"
@@ -103,9 +104,9 @@ def main():
                   f"{stack} stack accesses")
         for cpu in cpus:
             count, _, lines = next(item for item in found if largest + ">" in item[1])
-            round_cycles = cycles(lines, cpu)
+            round_cycles = cycles(arguments.llvm_mca, lines, cpu)
             print(f"  {cpu}: {round_cycles:.1f} cycles, {count * macs / round_cycles:.1f} MACs per cycle")
-    print_families(kernels, cpus)
+    print_families(kernels, arguments.llvm_mca, cpus)
     sys.exit(1 if spilled else 0)
 
 
