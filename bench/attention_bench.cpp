@@ -62,7 +62,7 @@ class AttentionCall {
 
 int bench(const Size& s, int threads, std::string_view name) {
   const AttentionCall attention(s);
-  Trial trial(attention.call, threads, TrialCache::warm);
+  Trial trial(attention.call, threads, {.cache = TrialCache::warm});
   const double scores = static_cast<double>(s.images * s.heads * s.tokens) * static_cast<double>(s.tokens);
   for (const KernelChoice* kernel : all_choices()) {
     if (kernel->code.op != "quantized_attention" || kernel->code.name.find(name) == std::string_view::npos) continue;

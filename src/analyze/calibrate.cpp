@@ -145,7 +145,7 @@ std::optional<double> measure_barrier(int threads) {
 // The least of some runs, weights as they lie in a network.
 Result<double> time_of(const KernelChoice& kernel, const OpCall& call, const MachineSpeeds& speeds) {
   constexpr std::int64_t kNetworkBytes = std::int64_t{16} << 20;
-  Trial trial(call, 1, TrialCache::network, kNetworkBytes, speeds);
+  Trial trial(call, 1, {.network_bytes = kNetworkBytes, .speeds = speeds});
   if (const Status prepared = trial.prepare(kernel, {}, 0.0); !prepared) return prepared.errors();
   const auto times = trial.time({.number = 1, .repeat = 12, .min_repeat_ms = 0.2});
   if (!times) return times.errors();

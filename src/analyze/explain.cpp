@@ -220,7 +220,7 @@ namespace {
 bool is_for_others(const Plan& plan) { return !host_machine().isa.contains(plan.needs); }
 
 std::string machine_text(const Machine& machine) {
-  if (machine.isa.has(Isa::cuda)) return fmt::format("{}, {} multiprocessors", machine.name, machine.cores);
+  if (is_device(machine)) return fmt::format("{}, {} multiprocessors", machine.name, machine.cores);
   return fmt::format("{}, one thread at {:.4g} GHz", machine.name, machine.speeds.gigahertz);
 }
 

@@ -74,7 +74,7 @@ class Compiler {
   Result<octavo::CompiledModel> run() {
     auto machine = compiled_for(options_.target, options_.machine_file);
     if (!machine) return machine.errors();
-    auto log = MeasurementLog::open(options_.tuning_log);
+    auto log = MeasurementLog::open(options_.tuning_log, timed_machine(*machine));
     if (!log) return log.errors();
     log_ = std::move(*log);
     if (options_.tuning_mode == TuningMode::off) {
@@ -287,7 +287,9 @@ class Compiler {
                              .batch = batch_of(network.graph),
                              .allow_reference = options_.allow_reference,
                              .tuned = tuned_,
-                             .threads = options_.tuned_threads > 0 ? options_.tuned_threads : host_machine().cores,
+                             .threads = is_device(machine)           ? 1
+                                        : options_.tuned_threads > 0 ? options_.tuned_threads
+                                                                     : host_machine().cores,
                              .on_step = own_.on_step,
                              .batch_order = options_.batch_order};
     CallTimes times(log_, options_.tuning_mode, monitor_);
@@ -297,7 +299,7 @@ class Compiler {
     if (!times.status()) return times.status().errors();
     plan->report.islands = told_islands(network.islands, network.kept_in_f32);
     plan->report.notes = std::move(network.notes);
-    add_tuning_notes(times, plan->report.notes);
+    add_tuning_notes(times, timed_machine(machine).name, plan->report.notes);
     plan->report.notes.insert(plan->report.notes.end(), own_.notes.begin(), own_.notes.end());
     return plan;
   }
@@ -319,10 +321,10 @@ class Compiler {
   }
 
   // The same whether times were measured now or known before: with them the plan is the same file.
-  void add_tuning_notes(const CallTimes& times, std::vector<std::string>& notes) const {
+  void add_tuning_notes(const CallTimes& times, const std::string& machine, std::vector<std::string>& notes) const {
     if (times.calls() > 0) {
       notes.push_back("tuning: kernels of " + std::to_string(times.calls()) +
-                      (times.calls() == 1 ? " call" : " calls") + " by times measured on " + host_machine().name);
+                      (times.calls() == 1 ? " call" : " calls") + " by times measured on " + machine);
     }
     for (const std::string& kernel : log_.unknown_kernels())
       notes.push_back("tuning: times of '" + kernel + "', no kernel of this release");

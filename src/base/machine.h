@@ -63,8 +63,14 @@ struct Machine {
   }
 };
 
+// A device, which has no instructions of a processor.
+constexpr bool is_device(const Machine& machine) { return machine.isa.has(Isa::cuda); }
+
 // The machine this process runs on (cpuid or the auxiliary vector, sysfs, affinity, cgroup quota).
 const Machine& host_machine();
+
+// Whose times say what a plan for `machine` takes: a device's own, else the host's.
+inline const Machine& timed_machine(const Machine& machine) { return is_device(machine) ? machine : host_machine(); }
 
 // The machine meant by a --target word: host, scalar, avx2, avxvnni, avx512vnni, amx, arm64-neon, arm64-dotprod,
 // arm64-i8mm, cuda. Caches and cores are the host's, those of cuda an H100's. Compiling for instructions the host lacks

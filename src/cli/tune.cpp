@@ -36,12 +36,13 @@ constexpr Word<TrialCache> kCaches[] = {{name_of(TrialCache::network), TrialCach
                                         {name_of(TrialCache::cold), TrialCache::cold}};
 
 // The request with everything decided that plans with and without a log share.
-Result<CompileRequest> settled(const Arguments& arguments, CompileRequest request) {
+Result<CompileRequest> settled(const Arguments& arguments, CompileRequest request, const Machine& machine) {
   if (request.chooses_precision) {
     auto chosen = settle_precision(arguments.model, request);
     if (!chosen) return chosen.errors();
     request = std::move(*chosen);
   }
+  if (is_device(machine)) request.threads = 1;
   if (request.threads == 0) request.threads = host_machine().cores;
   if (request.calibrate.empty() || request.options.precision == Precision::fp32) return request;
   const auto quantized = quantize_file(arguments.model, request);
@@ -60,8 +61,10 @@ Result<std::vector<TuneHistory>> run_tuners(const Arguments& arguments, const Ta
     ranker = std::move(*loaded);
   }
   TuneOptions options = arguments.options;
-  options.measure.network_bytes = network.constant_bytes();
-  options.measure.speeds = network.machine().speeds;
+  options.measure.trial.network_bytes = network.constant_bytes();
+  options.measure.trial.speeds = network.machine().speeds;
+  options.measure.trial.device = arguments.compile.request.run.device;
+  options.measure.is_on_device = is_device(network.machine());
   Measurer measurer(tasks, options.measure);
   const MeasureWay measure = [&](std::size_t task, std::size_t way) { return measurer.measure(task, way); };
   std::vector<TuneHistory> histories;
@@ -87,11 +90,15 @@ Result<std::vector<BenchRun>> bench_network(const Arguments& arguments, const Co
                                             const v1::CompiledModel& before, const v1::CompiledModel& tuned) {
   auto folder = TemporaryFolder::create();
   if (!folder) return folder.errors();
+  const bool is_on_device = before.info().plans.front().is_for_device;
   std::vector<BenchVariant> variants;
   const auto add = [&](const v1::CompiledModel& model) {
     const std::string file = folder->next_file();
     const v1::PlanInfo plan = model.info().plans.front();
-    variants.push_back({arguments.model, file, {.plan = {plan.precision, plan.batch}}});
+    variants.push_back(
+        {arguments.model,
+         file,
+         {.plan = {plan.precision, plan.batch}, .settings = request.run, .keeps_tensors_there = is_on_device}});
     return model.save(file);
   };
   if (const Status saved = add(before); !saved) return saved.errors();
@@ -110,19 +117,24 @@ Result<std::vector<BenchRun>> bench_network(const Arguments& arguments, const Co
   return bench(variants, options);
 }
 
+std::string described(const Machine& machine, int threads) {
+  if (is_device(machine)) return fmt::format("{}, {} multiprocessors", machine.name, machine.cores);
+  return fmt::format("{}, {}, {} threads", host_machine().name, host_machine().isa.to_string(), threads);
+}
+
 Result<TuneReport> tune_model(const Arguments& arguments, const CompileRequest& asked) {
   const auto start = std::chrono::steady_clock::now();
-  auto request = settled(arguments, asked);
-  if (!request) return request.errors();
-  auto log = MeasurementLog::open(request->options.tuning_log);
-  if (!log) return log.errors();
-  const auto machine = compiled_for(request->options.target, request->options.machine_file);
+  const auto machine = compiled_for(asked.options.target, asked.options.machine_file);
   if (!machine) return machine.errors();
-  if (!host_machine().isa.contains(machine->isa))
+  if (!is_device(*machine) && !host_machine().isa.contains(machine->isa))
     return Error{.kind = ErrorKind::usage,
-                 .where = request->options.machine_file,
+                 .where = asked.options.machine_file,
                  .found = "a machine that has " + machine->isa.to_string(),
                  .expected = "this machine, which has " + host_machine().isa.to_string()};
+  auto request = settled(arguments, asked, *machine);
+  if (!request) return request.errors();
+  auto log = MeasurementLog::open(request->options.tuning_log, timed_machine(*machine));
+  if (!log) return log.errors();
   TaskCollector collector(request->threads, *machine);
   CompileRequest without = *request;
   without.options.tuning_log.clear();
@@ -131,8 +143,7 @@ Result<TuneReport> tune_model(const Arguments& arguments, const CompileRequest& 
   if (before->info().plans.size() != 1) return no_size_given(before->info());
   const std::vector<TuningTask> tasks = collector.tasks();
   TuneReport report{.model = std::filesystem::path(arguments.model).filename().string(),
-                    .machine = host_machine().name + ", " + host_machine().isa.to_string() + ", " +
-                               std::to_string(request->threads) + " threads"};
+                    .machine = described(*machine, request->threads)};
   auto histories = run_tuners(arguments, collector, tasks, *log);
   if (!histories) return histories.errors();
   report.calls = tuned_calls(tasks, *histories);
@@ -152,12 +163,12 @@ Result<TuneReport> tune_model(const Arguments& arguments, const CompileRequest& 
 int run_tune(const Arguments& arguments) {
   auto request = request_for(arguments.compile, {{arguments.model}});
   if (!request) return report(request.errors());
-  if (v1::is_compiled(arguments.model) || request->options.target != "host")
-    return report(
-        {.kind = ErrorKind::usage,
-         .where = arguments.model,
-         .found = v1::is_compiled(arguments.model) ? "a compiled model" : "--target " + request->options.target,
-         .expected = "a model file, for this machine"});
+  const std::string& target = request->options.target;
+  if (v1::is_compiled(arguments.model) || (target != "host" && target != "cuda"))
+    return report({.kind = ErrorKind::usage,
+                   .where = arguments.model,
+                   .found = v1::is_compiled(arguments.model) ? "a compiled model" : "--target " + target,
+                   .expected = "a model file, for this machine or its CUDA device"});
   warn_of_random(*request);
   const Interrupts interrupts;
   const auto tuned = tune_model(arguments, *request);
@@ -196,7 +207,7 @@ void add_trial_options(CLI::App& verb, Arguments& arguments) {
   verb.add_option("--min-repeat-ms", evaluator.min_repeat_ms, "of all runs of a time")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  add_word_option(verb, "--cache", options.measure.cache, kCaches,
+  add_word_option(verb, "--cache", options.measure.trial.cache, kCaches,
                   "what caches hold when a run begins: network: values but no weights; warm; or cold: nothing")
       ->default_str("network");
   verb.add_option("--timeout", options.measure.timeout_seconds, "seconds of a trial")

@@ -6,6 +6,8 @@
 
 #include "cuda/cuda.h"
 #include "cuda/device.h"
+#include "cuda/graph.h"
+#include "cuda/trial.h"
 #include "run/device.h"
 
 namespace octavo::cuda {
@@ -158,7 +160,7 @@ class RunningContext final : public DeviceContext {
     const Device::Current current(device());
     if (!current.status()) return current.status();
     for (const auto step :
-         {&RunningContext::allocate, &RunningContext::make_stream, &RunningContext::bind, &RunningContext::capture}) {
+         {&RunningContext::allocate, &RunningContext::start_stream, &RunningContext::bind, &RunningContext::capture}) {
       if (Status status = (this->*step)(); !status) return status;
     }
     return ok_status();
@@ -208,12 +210,10 @@ class RunningContext final : public DeviceContext {
     return ok_status();
   }
 
-  Status make_stream() {
-    constexpr unsigned kNonBlocking = 1;
-    StreamHandle stream = nullptr;
-    if (Status status = check(functions().create_stream(&stream, kNonBlocking), "making a stream"); !status)
-      return status;
-    own_.stream = Owned<StreamHandle>(stream, functions().destroy_stream);
+  Status start_stream() {
+    auto stream = make_stream(device());
+    if (!stream) return stream.errors();
+    own_.stream = std::move(*stream);
     return ok_status();
   }
 
@@ -230,21 +230,10 @@ class RunningContext final : public DeviceContext {
     return ok_status();
   }
 
-  // A capture is ended whatever happened in it.
   Status capture() {
-    constexpr int kThreadLocal = 1;
-    if (Status status = check(functions().begin_capture(own_.stream.get(), kThreadLocal), "recording a graph"); !status)
-      return status;
-    const Status recorded = record();
-    GraphHandle handle = nullptr;
-    const int ended = functions().end_capture(own_.stream.get(), &handle);
-    const Owned<GraphHandle> graph(handle, handle == nullptr ? nullptr : functions().destroy_graph);
-    if (!recorded) return recorded;
-    if (Status status = check(ended, "recording a graph"); !status) return status;
-    GraphRunHandle run = nullptr;
-    if (Status status = check(functions().make_runnable(&run, graph.get(), 0), "making a graph of the plan"); !status)
-      return status;
-    own_.graph = Owned<GraphRunHandle>(run, functions().destroy_graph_run);
+    auto graph = record_graph(device(), own_.stream.get(), [this] { return record(); });
+    if (!graph) return graph.errors();
+    own_.graph = std::move(*graph);
     return ok_status();
   }
 
@@ -396,6 +385,12 @@ class Provider final : public DeviceProvider {
     auto placed = Placer(plan, constants).place(std::move(*device));
     if (!placed) return placed.errors();
     return std::shared_ptr<const DevicePlan>(std::make_shared<PlanOnDevice>(std::move(*placed)));
+  }
+  Result<std::unique_ptr<DeviceTrial>> prepare_trial(std::span<const std::unique_ptr<Step>> steps,
+                                                     const Pointers& operands, int number) const override {
+    auto device = Device::open(number);
+    if (!device) return device.errors();
+    return make_trial(std::move(*device), steps, operands);
   }
 };
 

@@ -43,6 +43,7 @@ class LaunchStep final : public Step {
  public:
   LaunchStep(Launch launch, const StepSpec& spec);
   const Launch& launch() const { return launch_; }
+  const std::byte* packed(std::size_t index) const { return packed_[index]; }
   std::int64_t items() const override { return launch_.blocks(); }
   // By octavo_cuda_emulator; without it the step fails.
   void run(const StepBuffers& buffers, ItemRange range) const noexcept override;

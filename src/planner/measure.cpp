@@ -9,7 +9,7 @@ namespace octavo {
 
 std::optional<double> measure_ns(const KernelChoice& kernel, const OpCall& call) {
   constexpr double kLeastRuns = 3.0, kMostRuns = 25.0, kEnoughNs = 20e6;
-  Trial trial(call, 1, TrialCache::cold);
+  Trial trial(call, 1, {.cache = TrialCache::cold});
   if (!trial.prepare(kernel, {}, 0.0)) return std::nullopt;
   const auto first = trial.time({.number = 1, .repeat = 1, .min_repeat_ms = 0.0});
   if (!first) return std::nullopt;

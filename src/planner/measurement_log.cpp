@@ -124,8 +124,11 @@ std::string describe_machine(const Machine& machine) {
          kilobytes(machine.l2_bytes) + " L2, " + kilobytes(machine.l3_bytes) + " L3";
 }
 
-Result<MeasurementLog> MeasurementLog::open(const std::string& path) {
-  MeasurementLog log;
+MeasurementLog::MeasurementLog() : MeasurementLog(host_machine()) {}
+MeasurementLog::MeasurementLog(const Machine& machine) : here_(describe_machine(machine)) {}
+
+Result<MeasurementLog> MeasurementLog::open(const std::string& path, const Machine& here) {
+  MeasurementLog log(here);
   log.path_ = path;
   if (std::error_code error; path.empty() || !std::filesystem::exists(path, error)) return log;
   const auto bytes = read_file(path);
@@ -164,35 +167,33 @@ const Values* MeasurementLog::find(const std::string& subject, std::string_view 
 }
 
 const Measurement* MeasurementLog::find(const Measurement& like) const {
-  const auto found = known_.find(key_of(describe_machine(host_machine()), like));
+  const auto found = known_.find(key_of(here_, like));
   return found == known_.end() ? nullptr : &found->second.measurement;
 }
 
 Status MeasurementLog::add(Measurement measurement) {
-  const std::string machine = describe_machine(host_machine());
-  if (!path_.empty() && !LockedFile(path_).append(format_line(machine, measurement))) {
+  if (!path_.empty() && !LockedFile(path_).append(format_line(here_, measurement))) {
     return Error{.kind = ErrorKind::resource,
                  .where = path_,
                  .found = std::string("cannot be written: ") + std::strerror(errno)};
   }
-  keep(machine, std::move(measurement));
+  keep(here_, std::move(measurement));
   return ok_status();
 }
 
 std::vector<CallTime> MeasurementLog::call_times() const {
-  const std::string here = describe_machine(host_machine());
   std::vector<CallTime> times;
   for (const auto& [id, known] : known_) {
     const Measurement& m = known.measurement;
     const auto ns = m.values.find("ns");
-    if (known.machine == here && !m.is_trial() && is_call(m.subject) && ns != m.values.end())
+    if (known.machine == here_ && !m.is_trial() && is_call(m.subject) && ns != m.values.end())
       times.push_back({m.subject, m.variant, ns->second});
   }
   return times;
 }
 
 std::vector<const Measurement*> MeasurementLog::trials() const {
-  const std::string machine = trials_of_.empty() ? describe_machine(host_machine()) : trials_of_;
+  const std::string& machine = trials_of_.empty() ? here_ : trials_of_;
   std::vector<const Known*> found;
   for (const auto& [key, known] : known_) {
     if (known.measurement.is_trial() && known.machine == machine) found.push_back(&known);
@@ -204,12 +205,11 @@ std::vector<const Measurement*> MeasurementLog::trials() const {
 }
 
 Status MeasurementLog::settle_machine(ForeignLog foreign) {
-  const std::string here = describe_machine(host_machine());
   std::set<std::string> machines;
   for (const auto& [key, known] : known_) {
     if (known.measurement.is_trial()) machines.insert(known.machine);
   }
-  if (machines.empty() || machines.contains(here)) return ok_status();
+  if (machines.empty() || machines.contains(here_)) return ok_status();
   std::string list;
   for (const std::string& machine : machines) list += (list.empty() ? "'" : ", '") + machine + "'";
   if (foreign == ForeignLog::use && machines.size() == 1) {
@@ -220,7 +220,7 @@ Status MeasurementLog::settle_machine(ForeignLog foreign) {
       .kind = ErrorKind::invalid_input,
       .where = path_,
       .found = "trials of " + list,
-      .expected = foreign == ForeignLog::use ? "those of one machine" : "trials of this machine, '" + here + "'",
+      .expected = foreign == ForeignLog::use ? "those of one machine" : "trials of this machine, '" + here_ + "'",
       .hint = foreign == ForeignLog::use ? "Take the lines of one of them" : "--foreign-log uses them all the same"};
 }
 

@@ -22,7 +22,7 @@ namespace octavo {
 // shapes; '*' marks constants. "quantized_conv(u8[1x56x56x64], s8[64x3x3x64]*, ...) -> u8[1x56x56x64] {window=...
 // groups=1}"
 std::string describe_call(const OpCall& call);
-// The processor, its instruction sets and caches.
+// The processor or device, its instruction sets and caches.
 std::string describe_machine(const Machine& machine);
 
 // Of one subject (a call, a network) in one variant (a kernel, layers in fp32), by this machine's name.
@@ -47,10 +47,11 @@ enum class ForeignLog : std::uint8_t { refuse, use };
 // one file at the same time; files with the same head may be joined by appending lines of one to the other.
 class MeasurementLog {
  public:
-  MeasurementLog() = default;  // no file: what is added is only remembered
+  MeasurementLog();  // no file: what is added, of the host, is only remembered
   // Reads what is there; a file that does not exist yet, or an empty path, is empty. A last line that was cut off is
-  // left out. Errors: resource (cannot be read), invalid_input (another file, or a damaged line: its number).
-  static Result<MeasurementLog> open(const std::string& path);
+  // left out. `here` is "this machine" from then on. Errors: resource (cannot be read), invalid_input (another file,
+  // or a damaged line: its number).
+  static Result<MeasurementLog> open(const std::string& path, const Machine& here = host_machine());
 
   bool empty() const { return known_.empty(); }
   // Of this machine; nullptr where there is none.
@@ -75,8 +76,10 @@ class MeasurementLog {
     Measurement measurement;
     std::int64_t number = 0;  // in the order of the file
   };
+  explicit MeasurementLog(const Machine& machine);
   void keep(std::string machine, Measurement measurement);
 
+  std::string here_;  // describe_machine
   std::string path_;
   std::map<std::string, Known> known_;  // by what tells it from others
   std::string trials_of_;               // a machine; empty: this one

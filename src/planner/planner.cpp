@@ -76,7 +76,7 @@ class Planner {
     draft_steps();
     if (!errors_.empty()) return errors_;
     // A device takes a batch at once: what one image needs does not fill it.
-    if (options_.batch > 1 && options_.batch_order != BatchOrder::steps && !is_for_device()) loop_over_images();
+    if (options_.batch > 1 && options_.batch_order != BatchOrder::steps && !is_device(machine_)) loop_over_images();
     if (!errors_.empty()) return errors_;
     find_places();
     if (Status status = check_memory(); !status) return status.errors();
@@ -89,7 +89,6 @@ class Planner {
   }
 
  private:
-  bool is_for_device() const { return machine_.isa.has(Isa::cuda); }
   static bool is_alias(const Node& node) { return node.spec->is_view; }
   static std::size_t at(ValueId value) { return static_cast<std::size_t>(value.index); }
   ValueId root_of(ValueId value) const { return root_of_[at(value)]; }
@@ -205,10 +204,12 @@ class Planner {
     return selection;
   }
 
-  // Trials read memory that is padded, and schedules may need that; a caller's tensors are not.
+  // Trials read memory that is padded, and schedules may need that; a caller's tensors are not, unless they are copied
+  // to a device.
   bool may_be_tuned(const Draft& draft) const {
-    return std::none_of(draft.inputs.begin(), draft.inputs.end(),
-                        [&](ValueId value) { return value.exists() && roots_[at(root_of(value))].input >= 0; });
+    return is_device(machine_) || std::none_of(draft.inputs.begin(), draft.inputs.end(), [&](ValueId value) {
+             return value.exists() && roots_[at(root_of(value))].input >= 0;
+           });
   }
 
   static OpCall call_of(const Draft& draft) {
@@ -440,7 +441,7 @@ class Planner {
     plan_.precision = options_.precision;
     plan_.batch = options_.batch;
     plan_.machine = machine_;
-    if (!is_for_device()) plan_.machine.cores = Machine{}.cores;  // the plan is the same wherever it is made
+    if (!is_device(machine_)) plan_.machine.cores = Machine{}.cores;  // the plan is the same wherever it is made
     for (std::size_t i = 0; i < graph_.inputs().size(); ++i) {
       const ValueId input = graph_.inputs()[i];
       root(input).value = add_value(fact(input), Place::input, i, values_[at(input)].name);

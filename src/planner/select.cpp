@@ -33,7 +33,7 @@ std::string illegal(const KernelChoice& kernel, const OpCall& call, const Machin
   if (is_scalar_only(machine) && !is_reference(kernel)) return "a scalar-only machine runs the reference";
   if (options.needs_exact && !kernel.is_exact) return "does not give the reference's bits";
   if (!machine.isa.has(kernel.code.needs)) return "needs " + std::string(name_of(kernel.code.needs));
-  if (machine.isa.has(Isa::cuda) && kernel.code.needs != Isa::cuda) return "runs on the host";
+  if (is_device(machine) && kernel.code.needs != Isa::cuda) return "runs on the host";
   if (is_reference(kernel) && !is_scalar_only(machine) && !options.allow_reference)
     return "the scalar reference has to be allowed";
   return kernel.refusal == nullptr ? "" : kernel.refusal(call);

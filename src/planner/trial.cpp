@@ -33,12 +33,12 @@ Error failed(std::string found) { return {.kind = ErrorKind::resource, .found = 
 
 }  // namespace
 
-Trial::Trial(const OpCall& call, int threads, TrialCache cache, std::int64_t network_bytes, const MachineSpeeds& speeds)
-    : call_(call), threads_(threads), cache_(cache), network_bytes_(network_bytes), speeds_(speeds), pool_(threads) {
+Trial::Trial(const OpCall& call, int threads, const TrialOptions& options)
+    : call_(call), threads_(threads), options_(options), pool_(threads) {
   add_inputs();
   for (const Fact& fact : call.outputs) pointers_.outputs.push_back(owned_.emplace_back(fact.dtype, fact.shape).data());
   const auto level2 = static_cast<std::size_t>(host_machine().l2_bytes) / sizeof(std::uint64_t);
-  if (cache == TrialCache::cold)
+  if (options.cache == TrialCache::cold)
     other_.assign(static_cast<std::size_t>(threads), std::vector<std::uint64_t>(2 * level2));
 }
 
@@ -60,8 +60,8 @@ void Trial::pack() {
   packed_.clear();
   packed_.push_back(kernel_->code.packs ? kernel_->pack(call_) : std::vector<Tensor>{});
   const std::int64_t bytes = bytes_of(packed_[0]);
-  if (cache_ != TrialCache::network || bytes == 0) return;
-  const std::int64_t copies = std::clamp<std::int64_t>(network_bytes_ / bytes, 1, kMostCopies);
+  if (options_.cache != TrialCache::network || bytes == 0) return;
+  const std::int64_t copies = std::clamp<std::int64_t>(options_.network_bytes / bytes, 1, kMostCopies);
   while (static_cast<std::int64_t>(packed_.size()) < copies) {
     std::vector<Tensor>& copy = packed_.emplace_back();
     for (const Tensor& tensor : packed_[0]) copy.push_back(Tensor::copy_of(tensor.view()));
@@ -69,22 +69,26 @@ void Trial::pack() {
 }
 
 Status Trial::prepare(const KernelChoice& kernel, std::span<const std::byte> schedule, double predicted_ns) {
-  if (!host_machine().isa.has(kernel.code.needs))
+  const bool is_for_device = kernel.code.needs == Isa::cuda;
+  if (!is_for_device && !host_machine().isa.has(kernel.code.needs))
     return failed("this machine lacks " + std::string(name_of(kernel.code.needs)));
+  on_device_.reset();
   if (&kernel != std::exchange(kernel_, &kernel) || packed_.empty()) pack();
   steps_.clear();
   for (std::size_t i = 0; i < packed_.size(); ++i) {
     if (const Status prepared = prepare_step(i, schedule); !prepared) return prepared;
   }
+  if (is_for_device) return prepare_on_device();
   const std::size_t stride = (steps_[0]->scratch_bytes() + kAlignment - 1) / kAlignment * kAlignment;
   scratch_ = Tensor(DType::u8, {threads_, static_cast<std::int64_t>(stride)});
-  parts_ = parts_for(*steps_[0], predicted_ns, threads_, speeds_.barrier_ns);
+  parts_ = parts_for(*steps_[0], predicted_ns, threads_, options_.speeds.barrier_ns);
   next_ = 0;
   return ok_status();
 }
 
 Status Trial::prepare_step(std::size_t packed, std::span<const std::byte> schedule) {
-  StepSpec spec{.spec = call_.spec, .attrs = call_.attrs, .schedule = schedule, .threads = threads_, .speeds = speeds_};
+  StepSpec spec{
+      .spec = call_.spec, .attrs = call_.attrs, .schedule = schedule, .threads = threads_, .speeds = options_.speeds};
   for (std::size_t i = 0; i < call_.inputs.size(); ++i) {
     const Fact* fact = call_.inputs[i];
     StepOperand& operand = spec.inputs.emplace_back(StepOperand{.is_present = fact != nullptr});
@@ -99,6 +103,14 @@ Status Trial::prepare_step(std::size_t packed, std::span<const std::byte> schedu
   auto step = kernel_->code.prepare(spec);
   if (!step) return step.errors();
   steps_.push_back(std::move(*step));
+  return ok_status();
+}
+
+Status Trial::prepare_on_device() {
+  if (linked_devices() == nullptr) return failed("this program drives no devices");
+  auto trial = linked_devices()->prepare_trial(steps_, pointers_, options_.device);
+  if (!trial) return trial.errors();
+  on_device_ = std::move(*trial);
   return ok_status();
 }
 
@@ -120,7 +132,7 @@ void Trial::prepare_caches() {
   constexpr std::size_t kLine = 64 / sizeof(std::uint64_t);
   const auto body = [&](int part) {
     const auto own = static_cast<std::size_t>(part), parts = static_cast<std::size_t>(threads_);
-    if (cache_ == TrialCache::cold) {
+    if (options_.cache == TrialCache::cold) {
       for (std::size_t i = 0; i < other_[own].size(); i += kLine) ++other_[own][i];
       return;
     }
@@ -131,11 +143,12 @@ void Trial::prepare_caches() {
     }
   };
   const auto run_part = [](const void* context, int part) { (*static_cast<const decltype(body)*>(context))(part); };
-  if (cache_ != TrialCache::warm) pool_.run(threads_, {run_part, &body});
+  if (options_.cache != TrialCache::warm) pool_.run(threads_, {run_part, &body});
 }
 
 // The mean of so many runs.
-double Trial::run_ns(int number) {
+Result<double> Trial::run_ns(int number) {
+  if (on_device_ != nullptr) return on_device_->run_ns(number);
   double sum = 0.0;
   for (int i = 0; i < number; ++i) {
     prepare_caches();
@@ -149,11 +162,16 @@ double Trial::run_ns(int number) {
 Result<std::vector<double>> Trial::time(const TimeEvaluator& evaluator) {
   constexpr double kMostRuns = 1e6;
   const AcquiredExecutor acquired(&pool_);
-  const double first_ns = run_ns(1);  // the caches are as they will be afterwards
-  const double needed = std::min(kMostRuns, evaluator.min_repeat_ms * 1e6 / std::max(first_ns, 1.0));
+  const auto first_ns = run_ns(1);  // the caches are as they will be afterwards
+  if (!first_ns) return first_ns.errors();
+  const double needed = std::min(kMostRuns, evaluator.min_repeat_ms * 1e6 / std::max(*first_ns, 1.0));
   const int number = std::max(evaluator.number, static_cast<int>(needed));
   std::vector<double> times;
-  for (int i = 0; i < evaluator.repeat; ++i) times.push_back(run_ns(number));
+  for (int i = 0; i < evaluator.repeat; ++i) {
+    const auto ns = run_ns(number);
+    if (!ns) return ns.errors();
+    times.push_back(*ns);
+  }
   if (const char* reason = failure_.take()) return failed(reason);
   return times;
 }

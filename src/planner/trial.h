@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/choice.h"
+#include "run/device.h"
 #include "run/step_call.h"
 
 namespace octavo {
@@ -34,16 +35,21 @@ struct TimeEvaluator {
   double min_repeat_ms = 0.1;
 };
 
+struct TrialOptions {
+  TrialCache cache = TrialCache::network;  // a device's: network, and else warm
+  std::int64_t network_bytes = 0;          // of the weights of all layers, for TrialCache::network
+  MachineSpeeds speeds = {};               // of the machine that a plan would be made for
+  int device = 0;                          // of kernels for devices: its number
+};
+
 class Trial {
  public:
   // On random data, of every value in bytes, around 0 in floats; of other types 0, which is valid where they are
   // indices. Refers to the call.
-  // `network_bytes`: of the weights of all layers, for TrialCache::network. `speeds`: of the machine that a plan would
-  // be made for.
-  Trial(const OpCall& call, int threads, TrialCache cache, std::int64_t network_bytes = 0,
-        const MachineSpeeds& speeds = {});
+  Trial(const OpCall& call, int threads, const TrialOptions& options);
 
-  // Another way. Errors: those of KernelCode::prepare; resource where the machine lacks the instructions.
+  // Another way. Errors: those of KernelCode::prepare; resource where the machine lacks the instructions, or the
+  // device.
   Status prepare(const KernelChoice& kernel, std::span<const std::byte> schedule, double predicted_ns);
   // Of the way that was prepared: nanoseconds of a run, `repeat` of them. Error: resource where a run failed.
   Result<std::vector<double>> time(const TimeEvaluator& evaluator);
@@ -52,15 +58,14 @@ class Trial {
   void add_inputs();
   void pack();
   Status prepare_step(std::size_t packed, std::span<const std::byte> schedule);
+  Status prepare_on_device();
   void run();
-  double run_ns(int number);
+  Result<double> run_ns(int number);
   void prepare_caches();
 
   const OpCall& call_;
   const int threads_;
-  const TrialCache cache_;
-  const std::int64_t network_bytes_;
-  const MachineSpeeds speeds_;
+  const TrialOptions options_;
   ThreadPool pool_;
   const KernelChoice* kernel_ = nullptr;
   std::list<Tensor> owned_;
@@ -68,6 +73,7 @@ class Trial {
   Pointers pointers_;
   std::vector<std::vector<Tensor>> packed_;        // as often as caches are to hold none of it
   std::vector<std::unique_ptr<Step>> steps_;       // of each
+  std::unique_ptr<DeviceTrial> on_device_;         // of all, where the kernel is one for devices
   Tensor scratch_;                                 // of all threads
   std::vector<std::vector<std::uint64_t>> other_;  // of each thread: what else level 2 may hold
   std::size_t next_ = 0;

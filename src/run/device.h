@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "plan/constants.h"
 #include "run/model.h"
+#include "run/step_call.h"
 
 namespace octavo {
 
@@ -37,6 +38,14 @@ class DevicePlan {
   virtual Result<std::unique_ptr<DeviceContext>> make_context() const = 0;
 };
 
+// One call on a device, in some ways, with operands of its own: to be timed.
+class DeviceTrial {
+ public:
+  virtual ~DeviceTrial() = default;
+  // Nanoseconds of a run, the mean of at least so many one after the other. Error: resource.
+  virtual Result<double> run_ns(int number) = 0;
+};
+
 // Implemented by cuda/. Any number of threads may call it.
 class DeviceProvider {
  public:
@@ -50,6 +59,10 @@ class DeviceProvider {
   // Of a plan that has been verified. Errors: invalid_input, where a file says of it what no planner makes; resource.
   virtual Result<std::shared_ptr<const DevicePlan>> place(const PreparedPlan& plan, const ConstantSource& constants,
                                                           int device) const = 0;
+  // `steps` differ in where their constants lie, and take turns; operands hold what `operands` do in the beginning.
+  // Errors: those of open; resource.
+  virtual Result<std::unique_ptr<DeviceTrial>> prepare_trial(std::span<const std::unique_ptr<Step>> steps,
+                                                             const Pointers& operands, int device) const = 0;
 };
 
 // That which this program links (octavo_cuda), or null.

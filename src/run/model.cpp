@@ -49,7 +49,7 @@ Errors in(const std::string& source, Errors errors) {
 Status check_instructions(const CompiledModel& model, int number, std::shared_ptr<const void>& device) {
   IsaSet has = host_machine().isa;
   if (kMayHaveDevices && (std::any_of(model.plans.begin(), model.plans.end(), is_for_device) ||
-                          (model.network && model.network->machine.isa.has(Isa::cuda)))) {
+                          (model.network && is_device(model.network->machine)))) {
     auto opened = open_device(number);
     if (!opened) return in(model.source, opened.errors());
     device = std::move(*opened);

@@ -29,6 +29,12 @@ struct Answer {
   std::array<char, 512> failure{};
 };
 
+// What a process for a device says first: whether it has it.
+struct Greeting {
+  ErrorKind kind = ErrorKind::resource;
+  std::array<char, 512> where{}, found{}, expected{};  // found nothing: it has
+};
+
 bool write_all(int fd, const void* data, std::size_t size) {
   for (std::size_t done = 0; done < size;) {
     const ssize_t written = ::send(fd, static_cast<const char*>(data) + done, size - done, MSG_NOSIGNAL);
@@ -66,9 +72,14 @@ Error no_process() {
   return {.kind = ErrorKind::resource, .found = "no process for measuring: " + std::string(std::strerror(errno))};
 }
 
+template <std::size_t size>
+void copy_text(const std::string& text, std::array<char, size>& to) {
+  std::strncpy(to.data(), text.c_str(), size - 1);
+}
+
 Answer failed(const std::string& reason) {
   Answer answer;
-  std::strncpy(answer.failure.data(), reason.c_str(), answer.failure.size() - 1);
+  copy_text(reason, answer.failure);
   return answer;
 }
 
@@ -94,23 +105,53 @@ Status Measurer::start() {
   }
   ::close(ends[1]);
   socket_ = ends[0];
-  if (child_ > 0) return ok_status();
+  if (child_ > 0) return options_.is_on_device ? hear_greeting() : ok_status();
   end();
   return no_process();
+}
+
+// The device is opened there and never here: what was opened before a process was forked is of no use to it.
+Status Measurer::greet(int socket, std::shared_ptr<const void>& device) const {
+  auto opened = open_device(options_.trial.device);
+  Greeting greeting;
+  if (opened) {
+    device = std::move(*opened);
+  } else {
+    const Error& error = opened.errors()[0];
+    greeting.kind = error.kind;
+    copy_text(error.where, greeting.where);
+    copy_text(error.found, greeting.found);
+    copy_text(error.expected, greeting.expected);
+  }
+  return write_all(socket, &greeting, sizeof greeting) ? ok_status() : no_process();
+}
+
+Status Measurer::hear_greeting() {
+  constexpr double kSecondsToOpen = 60.0;
+  Greeting greeting;
+  if (!wait_for(socket_, kSecondsToOpen) || !read_all(socket_, &greeting, sizeof greeting))
+    return Error{.kind = ErrorKind::resource, .found = "a device that is not opened: the process for it " + end()};
+  if (greeting.found[0] == '\0') return ok_status();
+  end();
+  return Error{.kind = greeting.kind,
+               .where = greeting.where.data(),
+               .found = greeting.found.data(),
+               .expected = greeting.expected.data()};
 }
 
 void Measurer::serve(int socket) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTERM}) std::signal(signal, SIG_DFL);
   std::signal(SIGINT, SIG_IGN);  // the parent decides what is left to do
+  std::shared_ptr<const void> device;
+  if (options_.is_on_device && !greet(socket, device)) ::_exit(1);
   std::unique_ptr<Trial> trial;
   std::uint64_t task_of_trial = 0;
   for (Order order; read_all(socket, &order, sizeof order);) {
     const TuningTask& task = tasks_[order.task];
     if (trial == nullptr || task_of_trial != order.task) {
       trial.reset();
-      trial = std::make_unique<Trial>(task.call->call(), task.threads, options_.cache, options_.network_bytes,
-                                      options_.speeds);
+      trial = std::make_unique<Trial>(task.call->call(), task.threads, options_.trial);
       task_of_trial = order.task;
     }
     const Answer answer = time(*trial, task.ways[order.way], task.threads, options_.evaluator);

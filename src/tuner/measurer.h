@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -21,10 +22,9 @@ struct TrialTimes {
 
 struct MeasureOptions {
   TimeEvaluator evaluator;
-  TrialCache cache = TrialCache::network;
-  std::int64_t network_bytes = 0;  // as Trial takes them
-  MachineSpeeds speeds;            // likewise
-  double timeout_seconds = 10.0;   // of one way
+  TrialOptions trial;
+  bool is_on_device = false;      // ways are those of a device
+  double timeout_seconds = 10.0;  // of one way
 };
 
 class Measurer {
@@ -35,11 +35,14 @@ class Measurer {
   Measurer(const Measurer&) = delete;
   Measurer& operator=(const Measurer&) = delete;
 
-  // A way that crashes, hangs or cannot be prepared has failed, in words. Error: resource where there is no process.
+  // A way that crashes, hangs or cannot be prepared has failed, in words. Errors: resource where there is no process,
+  // or it cannot have the device; usage, of a number that there is no device for.
   Result<TrialTimes> measure(std::size_t task, std::size_t way);
 
  private:
   Status start();
+  Status greet(int socket, std::shared_ptr<const void>& device) const;
+  Status hear_greeting();
   // Its exit status, in words.
   std::string end();
   [[noreturn]] void serve(int socket);

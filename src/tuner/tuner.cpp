@@ -120,7 +120,7 @@ class Tuner {
             .values = {},
             .schedule = schedule_text(own.kernel->code, own.schedule),
             .threads = tasks_[task].threads,
-            .cache = std::string(name_of(options_.measure.cache))};
+            .cache = std::string(name_of(options_.measure.trial.cache))};
   }
 
   std::map<std::string, double> values_of(std::size_t task, std::size_t way, double ns, double median_ns) const {

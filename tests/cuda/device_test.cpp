@@ -10,6 +10,9 @@
 #include "artifact/artifact.h"
 #include "cuda/fake/fake_cuda.h"
 #include "octavo/octavo.h"
+#include "ops/table/table.h"
+#include "planner/choice_list.h"
+#include "planner/trial.h"
 #include "run/context_memory.h"
 #include "run/device.h"
 #include "support/child.h"
@@ -376,6 +379,56 @@ TEST(CudaDevice, TheProgramKeepsToALimitOfMemory) {
     EXPECT_EQ(refused.exit_code, 2) << refused.text;
     expect_said(refused.text, "expected bytes above 0, such as");
   }
+}
+
+// Of a table of 64 bytes: constants, operands, a graph. `calls`: of the driver, up to where nothing can fail any more.
+Result<std::vector<double>> table_times(const Fake& fake, int& calls) {
+  const Fact x{.dtype = DType::u8, .shape = {64}},
+      table{.dtype = DType::u8, .shape = {256}, .constant = std::make_shared<const Tensor>(DType::u8, Shape{256})};
+  const Attrs attrs = NoAttrs{};
+  const OpCall call{.spec = &kTable, .attrs = &attrs, .inputs = {&x, &table}, .outputs = {x}};
+  Trial trial(call, 1, {});
+  if (const Status prepared = trial.prepare(*find_choice("table_cuda"), {}, 0.0); !prepared) return prepared.errors();
+  auto times = trial.time({.number = 1, .repeat = 2, .min_repeat_ms = 0.0});
+  calls = fake->calls;
+  return times;
+}
+
+TEST(CudaTrials, TakeTheTimesOfADevice) {
+  int calls = 0, ignored = 0;
+  {
+    const Fake fake;
+    const auto times = table_times(fake, calls);
+    ASSERT_TRUE(times.ok()) << to_string(times.errors());
+    ASSERT_EQ(times->size(), 2u);
+    EXPECT_GT(times->front(), 0.0);
+  }
+  for (int call = 0; call < calls; ++call) {
+    const Fake fake;
+    fake->fail_at = call;
+    EXPECT_FALSE(table_times(fake, ignored).ok()) << call;
+  }
+}
+
+TEST(CudaTrials, TheProgramTunes) {
+  if (!testing::has_program()) GTEST_SKIP() << "needs the program";
+  const ScratchFolder folder;
+  const std::string model = OCTAVO_SOURCE_DIR "/tests/import/litert/conv_u8.tflite --target cuda --tuning-log log ";
+  const std::string tune = " octavo tune " + model + "--repeat 2 --min-repeat-ms 0 --bench-seconds 0.01 ";
+  const Outcome none = testing::run_command(folder, "LD_LIBRARY_PATH=" + tune);
+  EXPECT_EQ(none.exit_code, 5) << none.text;
+  expect_said(none.text, "CUDA");
+  const std::string fake = "LD_LIBRARY_PATH=" OCTAVO_FAKE_CUDA;
+  EXPECT_EQ(testing::run_command(folder, fake + tune + "--device 4").exit_code, 2);
+  EXPECT_NE(testing::run_command(folder, "test -e log").exit_code, 0) << "nothing was measured";
+  const Outcome tuned = testing::run_command(folder, fake + tune + "-o tuned.octv");
+  EXPECT_EQ(tuned.exit_code, 0) << tuned.text;
+  expect_said(tuned.text, "cuda, 132 multiprocessors");
+  expect_said(tuned.text, "quantized_conv u8[1x5x5x3]");
+  // What was measured there is known where there is no device.
+  const Outcome same =
+      testing::run_command(folder, "octavo compile " + model + "-o again.octv && cmp tuned.octv again.octv");
+  EXPECT_EQ(same.exit_code, 0) << same.text;
 }
 
 // The pretended device computes what is compiled, with these options, bit by bit as this machine does.
