@@ -36,6 +36,12 @@ Error refused_at_load(const StepSpec& spec, const std::string& reason) {
           .expected = "the kernel that was chosen for it"};
 }
 
+Result<std::unique_ptr<Step>> prepare_checked(const StepSpec& spec, Refuse refuse, MakeStep make) {
+  const CallView call = view_of(spec);
+  if (const std::string reason = refuse(call); !reason.empty()) return refused_at_load(spec, reason);
+  return make(call, spec);
+}
+
 Tensor constant_or_empty(const OpCall& call, std::size_t i) {
   if (i < call.inputs.size() && call.inputs[i] != nullptr) return *call.inputs[i]->constant;
   return Tensor(DType::u8, Shape{0});

@@ -47,11 +47,11 @@ std::string refusal_by(const OpCall& call) {
   return refuse(view_of(call));
 }
 Error refused_at_load(const StepSpec& spec, const std::string& reason);
-template <Refuse refuse, auto make>
+using MakeStep = Result<std::unique_ptr<Step>> (*)(const CallView& call, const StepSpec& spec);
+Result<std::unique_ptr<Step>> prepare_checked(const StepSpec& spec, Refuse refuse, MakeStep make);
+template <Refuse refuse, MakeStep make>
 Result<std::unique_ptr<Step>> prepare_by(const StepSpec& spec) {
-  const CallView call = view_of(spec);
-  if (const std::string reason = refuse(call); !reason.empty()) return refused_at_load(spec, reason);
-  return make(call, spec);
+  return prepare_checked(spec, refuse, make);
 }
 
 // ---- kernels that pack ----
