@@ -23,12 +23,14 @@ TILES = [
 ]
 # Object, what a function's name has in it, its instruction, what one is worth, and in what. One loop of each.
 FAMILIES = [
-    ("depthwise", "accumulate_position", r"smlal2?", 4, "MACs"),
-    ("integer_attention", "run_head", r"smull2?", 4, "MACs"),
-    ("float", "LaneChains", r"fmla", 4, "MACs in f32"),
-    ("table", "lookup", r"tb[lx]", 4, "bytes"),
-    ("lines", "layer_norm_lines", r"fmla|fmul|fadd|fsub", 4, "operations in f32"),
-    ("lines", "softmax_lines", r"fmla|fmul|fadd|fsub", 4, "operations in f32"),
+    ("depthwise/arm64_neon", "accumulate_position", r"smlal2?", 4, "MACs"),
+    ("integer_attention/arm64_neon", "run_head", r"smull2?", 4, "MACs"),
+    ("integer_attention/arm64_dotprod", "run_head", r"udot", 16, "MACs"),
+    ("byte_product/arm64_dotprod", "multiply", r"udot", 16, "MACs"),
+    ("float/arm64_neon", "LaneChains", r"fmla", 4, "MACs in f32"),
+    ("table/arm64_neon", "lookup", r"tb[lx]", 4, "bytes"),
+    ("lines/arm64_neon", "layer_norm_lines", r"fmla|fmul|fadd|fsub", 4, "operations in f32"),
+    ("lines/arm64_neon", "softmax_lines", r"fmla|fmul|fadd|fsub", 4, "operations in f32"),
 ]
 BRANCH = re.compile(r"(?:b\.\w+|cbn?z|tbn?z|b)\t(?:.*, ?)?([0-9a-f]+) <")
 
@@ -67,13 +69,13 @@ def cycles(program, lines, cpu):
 
 
 def print_families(kernels, program, cpus):
-    for folder, name, instruction, worth, unit in FAMILIES:
-        loops = [densest_loop(instructions, instruction) for function, instructions in functions(kernels / folder / "arm64_neon.cpp.o") if name in function]
+    for file, name, instruction, worth, unit in FAMILIES:
+        loops = [densest_loop(instructions, instruction) for function, instructions in functions(kernels / (file + ".cpp.o")) if name in function]
         loops = [loop for loop in loops if loop]
         if not loops:
-            sys.exit(f"{kernels / folder}: no loop with {instruction} in any {name}")
+            sys.exit(f"{kernels / file}: no loop with {instruction} in any {name}")
         count, lines = max(loops, key=lambda loop: loop[0] / len(loop[1]))
-        print(f"{folder} {name}: {len(lines)} instructions, {count * worth} {unit}, {1000 * len(lines) / (count * worth):.0f} per 1000")
+        print(f"{file} {name}: {len(lines)} instructions, {count * worth} {unit}, {1000 * len(lines) / (count * worth):.0f} per 1000")
         for cpu in cpus:
             print(f"  {cpu}: {count * worth / cycles(program, lines, cpu):.1f} {unit} per cycle")
 

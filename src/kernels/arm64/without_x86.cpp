@@ -27,8 +27,7 @@ namespace octavo {
 
 constexpr ArgmaxFunctions kArgmaxAvx2{}, kArgmaxAvx512{};
 constexpr AttentionFunctions kAttentionAvx2{}, kAttentionAvx512{};
-constexpr ByteProductFunctions kByteProductAvxVnni{.rows = 4}, kByteProductEvexVnni{.rows = 4},
-    kByteProductAvx512Vnni{.rows = 8};
+constexpr ByteProductFunctions kByteProductAvxVnni{}, kByteProductEvexVnni{}, kByteProductAvx512Vnni{};
 constexpr DepthwiseFunctions kDepthwiseAvx2{}, kDepthwiseAvx512{};
 constexpr VnniSet kStripsAvx512Vnni{};
 constexpr EltwiseFunctions kEltwiseAvx2{}, kEltwiseAvx512{};

@@ -32,30 +32,27 @@ struct Schedule {
 struct Sizes {
   std::int64_t matrices = 1, m = 1, k = 1, n = 1;
 
-  std::int64_t most_rows(const ByteProductFunctions& functions) const {
-    return std::clamp<std::int64_t>(m, 1, functions.rows);
-  }
+  std::int64_t most_rows() const { return std::clamp<std::int64_t>(m, 1, ByteProductFunctions::kMostRows); }
   std::int64_t items(const Schedule& s) const {
     return matrices * ((m + s.rows - 1) / s.rows) * ((n + s.columns - 1) / s.columns);
   }
 };
 
-Schedule chosen_schedule(const Sizes& sizes, const ByteProductFunctions& functions) {
-  return {sizes.most_rows(functions), ByteProductFunctions::padded_columns(std::max<std::int64_t>(1, sizes.n))};
+Schedule chosen_schedule(const Sizes& sizes) {
+  return {sizes.most_rows(), ByteProductFunctions::padded_columns(std::max<std::int64_t>(1, sizes.n))};
 }
 
-bool is_legal(const Schedule& s, const Sizes& sizes, const ByteProductFunctions& functions) {
-  const Schedule most = chosen_schedule(sizes, functions);
+bool is_legal(const Schedule& s, const Sizes& sizes) {
+  const Schedule most = chosen_schedule(sizes);
   return s.rows >= 1 && s.rows <= most.rows && s.columns >= 1 && s.columns <= most.columns &&
          s.columns == ByteProductFunctions::padded_columns(s.columns);
 }
 
-std::optional<Schedule> decode(std::span<const std::byte> bytes, const Sizes& sizes,
-                               const ByteProductFunctions& functions) {
+std::optional<Schedule> decode(std::span<const std::byte> bytes, const Sizes& sizes) {
   const auto numbers = decode_schedule(bytes, std::size(kKnobs));
   if (!numbers) return std::nullopt;
   const Schedule schedule{(*numbers)[0], (*numbers)[1]};
-  return is_legal(schedule, sizes, functions) ? std::optional(schedule) : std::nullopt;
+  return is_legal(schedule, sizes) ? std::optional(schedule) : std::nullopt;
 }
 
 // ---- scratch ----
@@ -145,13 +142,11 @@ Sizes sizes_of(const Product& product) {
   return {static_cast<std::int64_t>(product.offsets().size()), product.m, product.k, product.n};
 }
 
-template <const ByteProductFunctions& functions>
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
+Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec, const ByteProductFunctions& functions) {
   const auto& attrs = call.attrs->as<QuantizedMatmulAttrs>();
   const Product product = *Product::of(*call.input(0).shape, *call.input(1).shape);
   const Sizes sizes = sizes_of(product);
-  const auto schedule =
-      spec.schedule.empty() ? chosen_schedule(sizes, functions) : decode(spec.schedule, sizes, functions);
+  const auto schedule = spec.schedule.empty() ? chosen_schedule(sizes) : decode(spec.schedule, sizes);
   if (!schedule) return refused_at_load(spec, "needs a schedule that is legal for the shape");
   Params params{.m = product.m,
                 .k = product.k,
@@ -172,6 +167,15 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
 
 constexpr double kPerPacked = 0.1, kPerResult = 0.3;  // ns
 
+// Of a multiply-accumulate.
+constexpr double ns_per_mac(Isa isa) {
+  switch (isa) {
+    case Isa::dotprod: return 0.02;
+    case Isa::avxvnni: return 0.01;
+    default: return 0.005;
+  }
+}
+
 double packed_elements(const OpCall& call) { return static_cast<double>(call.inputs[1]->shape.elements()); }
 
 // Nanoseconds: multiplies, and the packing of b.
@@ -180,18 +184,17 @@ double cost(const OpCall& call, const Machine&) {
   const Shape& a = call.inputs[0]->shape;
   const double results = static_cast<double>(call.outputs[0].shape.elements()),
                depth = static_cast<double>(a[a.rank() - 1]);
-  return 500.0 + results * depth * (isa == Isa::avxvnni ? 0.01 : 0.005) + results * kPerResult +
-         packed_elements(call) * kPerPacked;
+  return 500.0 + results * depth * ns_per_mac(isa) + results * kPerResult + packed_elements(call) * kPerPacked;
 }
 
 Product product_of(const OpCall& call) { return *Product::of(call.inputs[0]->shape, call.inputs[1]->shape); }
 
 // Of the thread that takes longest: its share of the items, and b's columns that these read.
-template <const ByteProductFunctions& functions, Isa isa>
+template <Isa isa>
 std::vector<Candidate> candidates(const OpCall& call, const Machine& machine, int threads) {
   constexpr double kItem = 40.0;  // ns
   const Sizes sizes = sizes_of(product_of(call));
-  const Schedule most = chosen_schedule(sizes, functions);
+  const Schedule most = chosen_schedule(sizes);
   if (sizes.items(most) == 0) return {};
   const double packing = kPerPacked * packed_elements(call), rest = cost<isa>(call, machine) - packing;
   std::vector<Candidate> all;
@@ -214,15 +217,14 @@ std::vector<Candidate> candidates(const OpCall& call, const Machine& machine, in
   return all;
 }
 
-template <const ByteProductFunctions& functions>
 std::string schedule_refusal(const OpCall& call, const Machine&, std::span<const std::byte> schedule) {
-  return decode(schedule, sizes_of(product_of(call)), functions) ? "" : "is not legal for this shape";
+  return decode(schedule, sizes_of(product_of(call))) ? "" : "is not legal for this shape";
 }
 
 // `evex`: the same for processors without the VEX encoding of AVX-VNNI.
 template <const ByteProductFunctions& functions, const ByteProductFunctions& evex>
 Result<std::unique_ptr<Step>> make_encoded(const CallView& call, const StepSpec& spec) {
-  return has_vex_vnni() ? make<functions>(call, spec) : make<evex>(call, spec);
+  return make(call, spec, has_vex_vnni() ? functions : evex);
 }
 
 template <const ByteProductFunctions& functions, Isa isa, const ByteProductFunctions& evex = functions>
@@ -234,13 +236,14 @@ constexpr KernelChoice kernel(std::string_view name) {
                    .prepare = prepare_by<refuse, make_encoded<functions, evex>>},
           .refusal = refusal_by<refuse>,
           .cost = cost<isa>,
-          .candidates = candidates<functions, isa>,
-          .schedule_refusal = schedule_refusal<functions>};
+          .candidates = candidates<isa>,
+          .schedule_refusal = schedule_refusal};
 }
 
 constexpr KernelChoice kChoices[] = {
     kernel<kByteProductAvxVnni, Isa::avxvnni, kByteProductEvexVnni>("product_q8_4x16_avxvnni"),
     kernel<kByteProductAvx512Vnni, Isa::avx512vnni>("product_q8_8x32_avx512vnni"),
+    kernel<kByteProductDotprod, Isa::dotprod>("product_q8_4x16_dotprod"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

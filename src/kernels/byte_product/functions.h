@@ -26,14 +26,15 @@ struct ByteProduct {
   // Scratch, aligned to 64 bytes.
   std::int32_t* packed = nullptr;        // [padded_columns][quads]
   std::int32_t* column_terms = nullptr;  // [padded_columns]
-  std::int32_t* row_quads = nullptr;     // [ByteProductFunctions::rows][quads]
+  std::int32_t* row_quads = nullptr;     // [ByteProductFunctions::kMostRows][quads]
   std::int32_t* sums = nullptr;          // [rows][padded_columns]
 };
 
 struct ByteProductFunctions {
-  int rows = 1;  // of a call, at most
-  void (*multiply)(const ByteProduct& product);
-  void (*finish)(const RowEpilogue&, const std::int32_t* sums, std::int64_t rows, std::int64_t n, void* y);
+  static constexpr int kMostRows = 64;  // of a call
+
+  void (*multiply)(const ByteProduct& product) = nullptr;
+  void (*finish)(const RowEpilogue&, const std::int32_t* sums, std::int64_t rows, std::int64_t n, void* y) = nullptr;
 
   // Two vectors of any width; four bytes.
   static constexpr std::int64_t padded_columns(std::int64_t columns) { return (columns + 31) / 32 * 32; }
@@ -43,6 +44,7 @@ struct ByteProductFunctions {
 extern const ByteProductFunctions kByteProductAvxVnni;
 extern const ByteProductFunctions kByteProductEvexVnni;
 extern const ByteProductFunctions kByteProductAvx512Vnni;
+extern const ByteProductFunctions kByteProductDotprod;
 
 }  // namespace octavo
 

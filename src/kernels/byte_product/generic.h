@@ -49,16 +49,14 @@ void multiply_rows(const ByteProduct& p, const std::int32_t* terms, std::int64_t
   }
 }
 
-constexpr int kMostRows = 64;
-
 template <class S, int kRows>
 void multiply(const ByteProduct& p) {
-  const StoredAs u = StoredAs::u8(p.a.is_signed, p.a.zero_point), v = StoredAs::s8(p.b.is_signed, p.b.zero_point);
+  const StoredAs u = StoredAs::u8(p.a.is_signed, p.a.zero_point), v = second_of_quads<S>(p.b.is_signed, p.b.zero_point);
   if (!p.is_packed) pack_matrix<S>(p, u, v);
-  std::int32_t terms[kMostRows];
+  std::int32_t terms[ByteProductFunctions::kMostRows];
   for (std::int64_t row = 0; row < p.rows; ++row) {
     const std::int32_t sum =
-        pack_quads(p.a.first + row * p.depth, p.depth, u.flip, p.row_quads + row * p.quads, p.quads);
+        pack_quads<typename S::Bytes>(p.a.first + row * p.depth, p.depth, u.flip, p.row_quads + row * p.quads, p.quads);
     terms[row] = Scalar::mul_s32(-v.zero_point, sum);
   }
   std::int64_t row = 0;
@@ -69,7 +67,7 @@ void multiply(const ByteProduct& p) {
 // `Base`: S without dot products, as epilogues know it.
 template <class S, class Base, int kRows>
 constexpr ByteProductFunctions byte_product_functions() {
-  return {.rows = kMostRows, .multiply = &multiply<S, kRows>, .finish = &finish_sums<Base>};
+  return {.multiply = &multiply<S, kRows>, .finish = &finish_sums<Base>};
 }
 
 }  // namespace

@@ -89,6 +89,7 @@ extern const HeadFunctions kHeadAvx512;
 extern const HeadFunctions kHeadAvx512Vnni;
 extern const HeadFunctions kHeadAmx;
 extern const HeadFunctions kHeadNeon;
+extern const HeadFunctions kHeadDotprod;
 
 }  // namespace octavo
 

@@ -139,8 +139,7 @@ std::string refuse(const CallView& call) {
   return {};
 }
 
-template <const HeadFunctions& functions>
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
+Result<std::unique_ptr<Step>> make(const CallView& call, const HeadFunctions& functions) {
   const auto& attrs = call.attrs->as<QuantizedAttentionAttrs>();
   const AttentionSizes sizes = sizes_of(call);
   const HeadEpilogue epilogue = *HeadEpilogue::of(attrs.epilogue);
@@ -181,6 +180,7 @@ constexpr Rates rates_of(Isa isa) {
     case Isa::scalar: return {0.5, 4.0};
     case Isa::avx2: return {0.013, 0.6};
     case Isa::neon: return {0.05, 1.2};
+    case Isa::dotprod: return {0.015, 1.2};
     case Isa::avxvnni: return {0.007, 0.6};
     case Isa::avx512: return {0.008, 0.2};
     case Isa::amx_int8: return {0.002, 0.2};
@@ -201,8 +201,8 @@ double cost(const OpCall& call, const Machine&) {
 
 // `evex`: the same for processors without the VEX encoding of AVX-VNNI.
 template <const HeadFunctions& functions, const HeadFunctions& evex>
-Result<std::unique_ptr<Step>> make_encoded(const CallView& call, const StepSpec& spec) {
-  return has_vex_vnni() ? make<functions>(call, spec) : make<evex>(call, spec);
+Result<std::unique_ptr<Step>> make_encoded(const CallView& call, const StepSpec&) {
+  return make(call, has_vex_vnni() ? functions : evex);
 }
 
 template <const HeadFunctions& functions, Isa isa, const HeadFunctions& evex = functions>
@@ -221,6 +221,7 @@ constexpr KernelChoice kChoices[] = {
     kernel<kHeadAvxVnni, Isa::avxvnni, kHeadEvexVnni>("attention_q8_4x16_avxvnni"),
     kernel<kHeadAvx512, Isa::avx512>("attention_q8_8x32_avx512"),
     kernel<kHeadNeon, Isa::neon>("attention_q8_4x16_neon"),
+    kernel<kHeadDotprod, Isa::dotprod>("attention_q8_4x16_dotprod"),
     kernel<kHeadAvx512Vnni, Isa::avx512vnni>("attention_q8_8x32_avx512vnni"),
     kernel<kHeadAmx, Isa::amx_int8>("attention_q8_16x16_amx_int8"),
 };

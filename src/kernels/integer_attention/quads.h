@@ -1,5 +1,5 @@
-// Lanes of four 8-bit numbers, u8 of queries and weights, s8 of keys and values, as dot product instructions take them.
-// Zero points stay in; with u the stored queries, k the stored keys and their zero points,
+// Lanes of four 8-bit numbers, u8 of queries and weights, s8 of keys and values, or u8, as dot product instructions
+// take them. Zero points stay in; with u the stored queries, k the stored keys and their zero points,
 //   sum of (u - u_z) (k - k_z) = sum of u k - u_z sum of k + n u_z k_z [a term of the key] - k_z sum of u [of the
 //   query] sum of w (v - v_z) = sum of w v - v_z sum of w
 // modulo 2^32. Internal linkage only. Part of kernels/.
@@ -24,13 +24,13 @@ struct Quads {
   // Gives the query's term.
   static std::int32_t pack_query(const HeadCall& call, const std::uint8_t* row, std::int32_t* quads,
                                  std::int64_t depth) {
-    const std::int32_t sum = pack_quads(row, call.head_size, u8(call.q).flip, quads, depth);
-    return multiplied(-s8(call.k).zero_point, sum);
+    const std::int32_t sum = pack_quads<typename S::Bytes>(row, call.head_size, u8(call.q).flip, quads, depth);
+    return multiplied(-second(call.k).zero_point, sum);
   }
 
   // Lanes beyond a key's columns are 0.
   static void pack_keys(const HeadCall& call, std::int64_t depth) {
-    const std::uint32_t flip = s8(call.k).flip * std::uint32_t{kQuadOfOnes};
+    const std::uint32_t flip = second(call.k).flip * std::uint32_t{kQuadOfOnes};
     const std::int64_t whole = call.head_size / kPerLane;
     for (std::int64_t key = 0; key < call.keys; ++key) {
       const std::uint8_t* row = call.k.first + key * call.k.stride;
@@ -55,7 +55,7 @@ struct Quads {
                      .stride = call.v.stride,
                      .rows = call.keys,
                      .columns = call.value_size,
-                     .flip = s8(call.v).flip},
+                     .flip = second(call.v).flip},
                     padded / kPerLane, call.scratch.values);
   }
 
@@ -74,18 +74,18 @@ struct Quads {
     return reinterpret_cast<const std::int32_t*>(scratch.weights);
   }
   static typename S::S32 value_term(const HeadCall& call, std::int32_t total) {
-    return S::set_s32(multiplied(-s8(call.v).zero_point, total));
+    return S::set_s32(multiplied(-second(call.v).zero_point, total));
   }
 
  private:
   static StoredAs u8(const HeadRows& rows) { return StoredAs::u8(rows.is_signed, rows.zero_point); }
-  static StoredAs s8(const HeadRows& rows) { return StoredAs::s8(rows.is_signed, rows.zero_point); }
+  static StoredAs second(const HeadRows& rows) { return second_of_quads<S>(rows.is_signed, rows.zero_point); }
   static std::int32_t multiplied(std::int32_t a, std::int32_t b) { return Scalar::mul_s32(a, b); }
 
   static void find_key_terms(const HeadCall& call, std::int64_t depth) {
     const std::int32_t zero_point = u8(call.q).zero_point;
     const std::int32_t both =
-        multiplied(multiplied(zero_point, s8(call.k).zero_point), static_cast<std::int32_t>(call.head_size));
+        multiplied(multiplied(zero_point, second(call.k).zero_point), static_cast<std::int32_t>(call.head_size));
     for (std::int64_t key = 0; key < call.keys; key += S::kLanes) {
       const typename S::S32 sum = sums_of_quads<S>(call.scratch.keys + key * depth, depth);
       S::store_s32(call.scratch.key_terms + key,

@@ -3,11 +3,15 @@
 #define OCTAVO_KERNELS_SIMD_AVXVNNI_H_
 
 #include "kernels/simd/avx2.h"
+#include "kernels/simd/sse_bytes.h"
 
 namespace octavo {
 namespace {
 
 struct AvxVnni : Avx2 {
+  using Bytes = SseBytes;
+  static constexpr bool kMixesSigns = true;
+
   static S32 add_quads(S32 sum, S32 a, S32 b) { return _mm256_dpbusd_avx_epi32(sum, a, b); }
 };
 

@@ -4,11 +4,15 @@
 #define OCTAVO_KERNELS_SIMD_EVEXVNNI_H_
 
 #include "kernels/simd/avx2.h"
+#include "kernels/simd/sse_bytes.h"
 
 namespace octavo {
 namespace {
 
 struct EvexVnni : Avx2 {
+  using Bytes = SseBytes;
+  static constexpr bool kMixesSigns = true;
+
   static S32 add_quads(S32 sum, S32 a, S32 b) { return _mm256_dpbusd_epi32(sum, a, b); }
 };
 

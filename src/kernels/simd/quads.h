@@ -1,9 +1,8 @@
-// Lanes of four bytes, u8 in one operand and s8 in the other, as dot product instructions take them: packing, and
-// blocks of products. Over a Simd with add_quads(sum, u8, s8). Internal linkage only. Part of kernels/.
+// Lanes of four bytes as dot product instructions take them, u8 in the first operand, s8 or u8 in the second: packing,
+// and blocks of products. Over a Simd with add_quads(sum, first, second), which may mix signs, and Bytes, 16 of them.
+// Internal linkage only. Part of kernels/.
 #ifndef OCTAVO_KERNELS_SIMD_QUADS_H_
 #define OCTAVO_KERNELS_SIMD_QUADS_H_
-
-#include <immintrin.h>
 
 #include <cstdint>
 
@@ -29,19 +28,26 @@ struct StoredAs {
   }
 };
 
+// The second operand.
+template <class S>
+StoredAs second_of_quads(bool is_signed, std::int32_t zero_point) {
+  return S::kMixesSigns ? StoredAs::s8(is_signed, zero_point) : StoredAs::u8(is_signed, zero_point);
+}
+
 // `columns` bytes of a row, flipped, then 0 up to `depth` lanes. Gives the sum of the bytes.
+template <class Bytes>
 std::int32_t pack_quads(const std::uint8_t* row, std::int64_t columns, std::uint8_t flip, std::int32_t* quads,
                         std::int64_t depth) {
-  const __m128i flips = _mm_set1_epi8(static_cast<char>(flip));
+  const typename Bytes::V flips = Bytes::set(flip);
   auto* bytes = reinterpret_cast<std::uint8_t*>(quads);
-  __m128i sums = _mm_setzero_si128();
+  typename Bytes::Totals sums = Bytes::no_totals();
   std::int64_t c = 0;
   for (; c + kQuadBytes <= columns; c += kQuadBytes) {
-    const __m128i some = _mm_xor_si128(_mm_loadu_si128(reinterpret_cast<const __m128i*>(row + c)), flips);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(bytes + c), some);
-    sums = _mm_add_epi32(sums, _mm_sad_epu8(some, _mm_setzero_si128()));
+    const typename Bytes::V some = Bytes::bit_xor(Bytes::load(row + c), flips);
+    Bytes::store(bytes + c, some);
+    sums = Bytes::add(sums, some);
   }
-  std::int32_t sum = _mm_cvtsi128_si32(sums) + _mm_extract_epi32(sums, 2);
+  std::int32_t sum = Bytes::total(sums);
   for (; c < columns; ++c) sum += bytes[c] = row[c] ^ flip;
   for (; c < depth * kQuad; ++c) bytes[c] = 0;
   return sum;
@@ -54,47 +60,38 @@ struct ByteMatrix {
   std::uint8_t flip = 0;
 
   // 16 bytes of a row from a column on; 0 where there are none.
-  __m128i bytes(std::int64_t row, std::int64_t column) const {
-    if (row >= rows) return _mm_setzero_si128();
+  template <class Bytes>
+  typename Bytes::V bytes(std::int64_t row, std::int64_t column) const {
+    if (row >= rows) return Bytes::set(0);
     const std::uint8_t* from = first + row * stride + column;
-    if (columns - column >= kQuadBytes) {
-      const __m128i flips = _mm_set1_epi8(static_cast<char>(flip));
-      return _mm_xor_si128(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)), flips);
-    }
+    if (columns - column >= kQuadBytes) return Bytes::bit_xor(Bytes::load(from), Bytes::set(flip));
     alignas(kQuadBytes) std::uint8_t some[kQuadBytes] = {};
     for (std::int64_t c = 0; c < columns - column; ++c) some[c] = from[c] ^ flip;
-    return _mm_load_si128(reinterpret_cast<const __m128i*>(some));
+    return Bytes::load(some);
   }
 };
-
-// Four rows of 16 columns as 16 lanes, of which a vector may have but eight; `group` lanes from a vector to the next.
-template <class S>
-void store_quads(const __m128i (&rows)[kQuad], std::int32_t* to, std::int64_t group) {
-  const __m128i low_01 = _mm_unpacklo_epi8(rows[0], rows[1]), high_01 = _mm_unpackhi_epi8(rows[0], rows[1]);
-  const __m128i low_23 = _mm_unpacklo_epi8(rows[2], rows[3]), high_23 = _mm_unpackhi_epi8(rows[2], rows[3]);
-  const __m128i lanes[] = {_mm_unpacklo_epi16(low_01, low_23), _mm_unpackhi_epi16(low_01, low_23),
-                           _mm_unpacklo_epi16(high_01, high_23), _mm_unpackhi_epi16(high_01, high_23)};
-  for (int i = 0; i < 4; ++i) {
-    std::int32_t* vector = to + i * 4 / S::kLanes * group + i * 4 % S::kLanes;
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(vector), lanes[i]);
-  }
-}
 
 // A lane is a column of four rows: [columns / lanes][depth][lanes]. Rows beyond the last, up to 4 * depth, and columns
 // beyond the last, up to a multiple of 16, are 0.
 template <class S>
 void pack_columns(const ByteMatrix& matrix, std::int64_t depth, std::int32_t* to) {
+  using Bytes = typename S::Bytes;
   const std::int64_t group = depth * S::kLanes;
   for (std::int64_t column = 0; column < matrix.columns; column += kQuadBytes) {
     for (std::int64_t d = 0; d < depth; ++d) {
-      __m128i rows[kQuad];
-      for (int i = 0; i < kQuad; ++i) rows[i] = matrix.bytes(d * kQuad + i, column);
-      store_quads<S>(rows, to + column / S::kLanes * group + d * S::kLanes, group);
+      typename Bytes::V rows[kQuad], lanes[kQuad];
+      for (int i = 0; i < kQuad; ++i) rows[i] = matrix.bytes<Bytes>(d * kQuad + i, column);
+      Bytes::transpose(rows, lanes);
+      // A vector may have but eight of the 16 lanes.
+      for (int i = 0; i < kQuad; ++i) {
+        const std::int64_t lane = column + i * 4;
+        Bytes::store(to + lane / S::kLanes * group + d * S::kLanes + lane % S::kLanes, lanes[i]);
+      }
     }
   }
 }
 
-// Of the lanes of one vector: the sums of its bytes, s8.
+// Of the lanes of one vector: the sums of its bytes, of the second operand.
 template <class S>
 typename S::S32 sums_of_quads(const std::int32_t* vectors, std::int64_t depth) {
   typename S::S32 sum = S::set_s32(0);

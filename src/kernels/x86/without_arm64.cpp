@@ -3,6 +3,7 @@
 // these. Part of kernels/.
 #include "kernels/argmax/functions.h"
 #include "kernels/attention/attention.h"
+#include "kernels/byte_product/functions.h"
 #include "kernels/depthwise/rows.h"
 #include "kernels/eltwise/rows.h"
 #include "kernels/float/sums.h"
@@ -27,7 +28,9 @@ constexpr DepthwiseFunctions kDepthwiseNeon{};
 constexpr VnniSet kStripsDotprod{.widest = 2, .least_direct_stride = 1, .most_direct_rows = 3, .takes_signed = true};
 constexpr EltwiseFunctions kEltwiseNeon{};
 constexpr SumFunctions kSumsNeon{.chain_lanes = 8, .chain_rows = 6};
-constexpr HeadFunctions kHeadNeon{.lanes = 8, .per_lane = 2, .rows = 4};
+constexpr ByteProductFunctions kByteProductDotprod{};
+constexpr HeadFunctions kHeadNeon{.lanes = 8, .per_lane = 2, .rows = 4},
+    kHeadDotprod{.lanes = 8, .per_lane = 4, .rows = 4};
 constexpr NormFunctions kNormNeon{};
 constexpr LineFunctions kLinesNeon{};
 constexpr PlaneFunctions kPlaneNeon{};

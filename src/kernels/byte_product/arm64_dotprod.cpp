@@ -1,0 +1,18 @@
+// byte_product/ for the dot products of aarch64. Part of kernels/.
+#include "kernels/byte_product/generic.h"
+#include "kernels/float/sums.h"
+#include "kernels/simd/neon_dot.h"
+
+namespace octavo {
+namespace {
+
+// Whoever has dot products has what float/ finishes sums by.
+void finish(const RowEpilogue& epilogue, const std::int32_t* sums, std::int64_t rows, std::int64_t n, void* y) {
+  kSumsNeon.finish(epilogue, sums, rows, n, y);
+}
+
+}  // namespace
+
+constexpr ByteProductFunctions kByteProductDotprod{.multiply = &multiply<NeonDot, 4>, .finish = &finish};
+
+}  // namespace octavo
