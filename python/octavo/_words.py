@@ -41,6 +41,7 @@ class CompileOptions(QuantizeOptions, total=False):
     tuning_log: PathLike
     foreign_log: bool
     allow_reference: bool
+    allow_host: bool
     seconds: float
     unquantized: str
 

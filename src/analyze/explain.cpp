@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analyze/bench.h"
+#include "cuda/host_step.h"
 #include "kernels/reference/reference.h"
 #include "kernels/schedule.h"
 #include "plan/dataflow.h"
@@ -92,6 +93,8 @@ ExplainedStep described(const Plan& plan, const std::vector<ValueIndex>& roots, 
   for (const ValueIndex packed : step.packed) e.bytes_constant += static_cast<std::int64_t>(plan.value(packed).bytes());
   for (const ValueIndex output : step.outputs)
     e.outputs.push_back(tensor(output)), e.bytes_out += e.outputs.back().bytes;
+  if (is_device(plan.machine) && e.needs != Isa::cuda)
+    e.transfer_ms = cuda::transfer_ns(static_cast<double>(e.bytes_in), static_cast<double>(e.bytes_out)) * 1e-6;
   return e;
 }
 
@@ -293,6 +296,7 @@ nlohmann::json explanation_json(const Explanation& e) {
          {"bytes_constant", s.bytes_constant},
          {"calls", s.calls},
          {"macs", s.macs},
+         {"transfer_ms", s.transfer_ms},
          {"ms",
           {{"min", s.least_ms}, {"median", s.ms}, {"predicted_one_thread", s.predicted_ms}, {"bound", s.bound_ms}}},
          {"bound_by", s.is_arithmetic_bound ? "arithmetic" : "memory"},

@@ -47,6 +47,7 @@ struct ExplainedStep {
   double ms = 0.0;            // median of the measured runs
   double least_ms = 0.0;      // minimum
   double predicted_ms = 0.0;  // on one thread
+  double transfer_ms = 0.0;   // predicted: of a step that a device's host computes, its way there and back
   double bound_ms =
       0.0;  // what the roofline allows: the longer of the arithmetic at its peak and the bytes at the memory's rate
   bool is_arithmetic_bound = false;

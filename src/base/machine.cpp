@@ -85,6 +85,12 @@ std::string IsaSet::to_string() const {
   return text;
 }
 
+std::optional<Machine> host_beside(const Machine& device) {
+  const IsaSet isa = device.isa.without(Isa::cuda);
+  if (!is_device(device) || isa == IsaSet{}) return std::nullopt;
+  return Machine{.name = "the host", .isa = isa};
+}
+
 const Machine& host_machine() {
   static const Machine machine = detect();
   return machine;

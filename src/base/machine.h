@@ -4,6 +4,7 @@
 #define OCTAVO_BASE_MACHINE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -27,7 +28,7 @@ enum class Isa : std::uint8_t {
   neon = 7,        // ARMv8.0's Advanced SIMD
   dotprod = 8,     // neon + sdot, udot
   i8mm = 9,        // dotprod + smmla, usmmla, usdot
-  cuda = 10,       // a CUDA device of compute capability 8.0 or higher: no instructions of the host
+  cuda = 10,       // a CUDA device of compute capability 8.0 or higher; others beside it are those of its host
 };
 inline constexpr int kIsaCount = 11;
 constexpr int count_of(Isa) { return kIsaCount; }
@@ -40,6 +41,7 @@ struct IsaSet {
   constexpr bool has(Isa isa) const { return (bits >> static_cast<int>(isa) & 1u) != 0; }
   constexpr bool contains(IsaSet other) const { return (bits & other.bits) == other.bits; }
   constexpr void add(Isa isa) { bits |= 1u << static_cast<int>(isa); }
+  constexpr IsaSet without(Isa isa) const { return {bits & ~(1u << static_cast<int>(isa))}; }
   std::string to_string() const;  // "scalar avx2 avx512"
   bool operator==(const IsaSet&) const = default;
   static constexpr auto fields() { return std::tuple(Field{"bits", &IsaSet::bits}); }
@@ -63,7 +65,7 @@ struct Machine {
   }
 };
 
-// A device, which has no instructions of a processor.
+// A device; what other instructions it has are those of its host, where that may stand in.
 constexpr bool is_device(const Machine& machine) { return machine.isa.has(Isa::cuda); }
 
 // The machine this process runs on (cpuid or the auxiliary vector, sysfs, affinity, cgroup quota).
@@ -77,6 +79,11 @@ inline const Machine& timed_machine(const Machine& machine) { return is_device(m
 // is allowed; running is not.
 // Error: usage, with the list of words.
 Result<Machine> machine_for_target(std::string_view target);
+
+// The processor beside a device that has it compute what there is no kernel for: its instruction sets, which are all
+// that the device's machine knows of it, and usual caches and speeds. Nothing where a device has none, or of a
+// processor.
+std::optional<Machine> host_beside(const Machine& device);
 
 }  // namespace octavo
 

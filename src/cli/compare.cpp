@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "analyze/against.h"
 #include "cli/common.h"
@@ -54,6 +55,7 @@ Result<Answer> answer(const std::string& model, const CompileRequest& request, c
   if (!set) return set.errors();
   Answer answer{session->pictures(), {}};
   std::vector<NamedValue>& values = answer.values;
+  if (arguments.dump && session->is_program()) return needs_one_network("--dump");
   if (arguments.dump) {
     session->context().set_step_hook([&](const v1::StepInfo& step) {
       for (std::size_t i = 0; i < step.outputs.size() && i < step.value_names.size(); ++i) {
@@ -63,7 +65,7 @@ Result<Answer> answer(const std::string& model, const CompileRequest& request, c
   }
   if (const Status done = session->run(); !done) return done.errors();
   for (std::size_t i = 0; i < session->outputs().size(); ++i)
-    values.push_back({session->plan().outputs[i].name, session->outputs()[i]});
+    values.push_back({session->plan().outputs[i].name, Tensor::copy_of(std::as_const(session->outputs()[i]).view())});
   return answer;
 }
 

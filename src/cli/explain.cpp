@@ -109,6 +109,23 @@ void print_references(const Explanation& e) {
   }
 }
 
+// What a device has no kernel for: what it costs that its host computes it.
+void print_host_steps(const Explanation& e) {
+  Total all;
+  double transfer_ms = 0.0;
+  for (const ExplainedStep& s : e.steps) {
+    if (s.transfer_ms > 0.0) ++all.steps, all.ms += s.ms, transfer_ms += s.transfer_ms;
+  }
+  if (all.steps == 0) return;
+  fmt::print("\non the host, where the device has no kernel: {} step{}, {:.4f} ms, {}; {:.4f} ms of it copies\n",
+             all.steps, all.steps == 1 ? "" : "s", all.ms, share_text(all.ms, e.steps_ms()), transfer_ms);
+  for (const ExplainedStep& s : e.steps) {
+    if (s.transfer_ms > 0.0)
+      fmt::print("  {:.4f} ms, {:.4f} of it copies  {} '{}' by {} -> {}\n", s.ms, s.transfer_ms, s.op, s.name, s.kernel,
+                 result_of(s));
+  }
+}
+
 void print_boundaries(const Explanation& e) {
   fmt::print("\nconversions and float islands\n");
   bool has_any = false;
@@ -216,6 +233,7 @@ int run_explain(Arguments& arguments) {
   print_steps(*e);
   print_totals(*e);
   print_references(*e);
+  print_host_steps(*e);
   print_boundaries(*e);
   print_worst(*e);
   return write_reports(arguments, *e);

@@ -321,6 +321,8 @@ void add_compile_options(CLI::App& verb, CompileArguments& arguments, Batches ba
           ->type_name("T"));
   add(verb.add_flag("--allow-reference", options.allow_reference,
                     "let slow reference code stand in where there is no kernel"));
+  add(verb.add_flag("--allow-host", options.allow_host,
+                    "with --target cuda: let the host compute what has no kernel there"));
   add(add_word_option(verb, "--tune", options.tuning_mode, kTuningModes,
                       "what is measured on this machine to choose kernels by: off: nothing; quick: those that are "
                       "predicted to be nearly the fastest (seconds); full: all (minutes)")

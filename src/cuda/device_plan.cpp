@@ -1,151 +1,17 @@
-// Plans on a device: constants uploaded once, a graph of kernels for each context. Part of cuda/.
+// Plans on a device: a graph of kernels for each context. Part of cuda/.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <map>
 
 #include "cuda/cuda.h"
-#include "cuda/device.h"
 #include "cuda/graph.h"
+#include "cuda/host_step.h"
+#include "cuda/placed_plan.h"
 #include "cuda/trial.h"
 #include "run/device.h"
 
 namespace octavo::cuda {
 namespace {
-
-constexpr std::uint64_t kAligned = 256;  // of each tensor of the caller, and each constant
-
-constexpr std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kAligned - 1) / kAligned * kAligned; }
-
-Error no_plan(const std::string& step, std::string found) {
-  return {.kind = ErrorKind::invalid_input,
-          .where = "step '" + step + "'",
-          .found = std::move(found),
-          .expected = "what a plan for a device consists of"};
-}
-
-// Where an operand lies: in the context's memory, or among the plan's constants.
-struct Location {
-  bool is_constant = false;
-  std::uint64_t offset = 0;
-};
-
-// A kernel with all that is known before there is a context.
-struct PlannedLaunch {
-  const Launch* launch = nullptr;
-  FunctionHandle function = nullptr;
-  std::vector<Location> pointers;  // by slot
-};
-
-// Memory of a context: the arena, then the caller's tensors.
-struct ContextLayout {
-  std::vector<std::uint64_t> inputs, outputs;            // offsets
-  std::vector<std::uint64_t> input_bytes, output_bytes;  // of each
-  std::uint64_t first_tensor = 0, bytes = 0;
-
-  static ContextLayout of(const Plan& plan) {
-    ContextLayout layout{.first_tensor = aligned(plan.arena_bytes), .bytes = aligned(plan.arena_bytes)};
-    const auto add = [&](const PlanValue& value, auto& offsets, auto& sizes) {
-      offsets.push_back(layout.bytes);
-      sizes.push_back(value.bytes());
-      layout.bytes += aligned(value.bytes());
-    };
-    for (std::size_t i = 0; i < plan.inputs.size(); ++i) add(plan.input(i), layout.inputs, layout.input_bytes);
-    for (std::size_t i = 0; i < plan.outputs.size(); ++i) add(plan.output(i), layout.outputs, layout.output_bytes);
-    return layout;
-  }
-};
-
-struct PlacedPlan {
-  std::shared_ptr<const Device> device;
-  ContextLayout layout;
-  std::vector<PlannedLaunch> launches;  // by step
-  Owned<Address> constants;
-
-  ~PlacedPlan() {
-    const Device::Current current(*device);
-    constants = {};
-  }
-};
-
-// ---- placing ----
-
-class Placer {
- public:
-  Placer(const PreparedPlan& plan, const ConstantSource& constants)
-      : prepared_(plan), plan_(*plan.plan), source_(constants) {}
-
-  Result<std::shared_ptr<const PlacedPlan>> place(std::shared_ptr<const Device> device) {
-    placed_->device = std::move(device);
-    placed_->layout = ContextLayout::of(plan_);
-    if (!plan_.regions.empty()) return no_plan("of a region", "steps that run image by image");
-    const Device::Current current(*placed_->device);
-    if (!current.status()) return current.status().errors();
-    for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
-      if (Status status = add_step(i); !status) return status.errors();
-    }
-    if (Status status = upload(); !status) return status.errors();
-    return std::shared_ptr<const PlacedPlan>(std::move(placed_));
-  }
-
- private:
-  Status add_step(std::size_t index) {
-    const auto* step = dynamic_cast<const LaunchStep*>(prepared_.steps[index].step.get());
-    if (step == nullptr)
-      return no_plan(plan_.report_of(index).name, "kernel '" + plan_.steps[index].kernel + "' of a processor");
-    auto function = placed_->device->function(step->launch());
-    if (!function) return function.errors();
-    PlannedLaunch launch{.launch = &step->launch(), .function = *function};
-    for (const PointerSlot& slot : step->launch().pointers)
-      launch.pointers.push_back(location_of(plan_.steps[index], slot));
-    placed_->launches.push_back(std::move(launch));
-    return ok_status();
-  }
-
-  Location location_of(const PlanStep& step, const PointerSlot& slot) {
-    const std::vector<ValueIndex>& list = slot.operand == Operand::input    ? step.inputs
-                                          : slot.operand == Operand::output ? step.outputs
-                                                                            : step.packed;
-    const PlanValue& value = plan_.value(list[slot.index]);
-    switch (value.place) {
-      case Place::input: return {.offset = placed_->layout.inputs[value.offset]};
-      case Place::output: return {.offset = placed_->layout.outputs[value.offset]};
-      case Place::constant: return {.is_constant = true, .offset = constant_at(value)};
-      default: return {.offset = value.offset};
-    }
-  }
-
-  // Where it is going to lie. Empty ones stand for operands that are left out.
-  std::uint64_t constant_at(const PlanValue& value) {
-    const auto [it, is_new] = constants_.try_emplace({value.offset, value.bytes()}, constant_bytes_);
-    if (is_new) constant_bytes_ += aligned(value.bytes());
-    return it->second;
-  }
-
-  Status upload() {
-    const Device& device = *placed_->device;
-    auto memory = device.allocate(constant_bytes_, "constants");
-    if (!memory) return memory.errors();
-    placed_->constants = std::move(*memory);
-    for (const auto& [key, offset] : constants_) {
-      const auto& [from, bytes] = key;
-      if (bytes == 0) continue;
-      const int code =
-          device.functions().copy_to_device(placed_->constants.get() + offset, source_.find(from, bytes), bytes);
-      if (Status status = device.driver().check(code, "uploading constants"); !status) return status;
-    }
-    return ok_status();
-  }
-
-  const PreparedPlan& prepared_;
-  const Plan& plan_;
-  const ConstantSource& source_;
-  std::shared_ptr<PlacedPlan> placed_ = std::make_shared<PlacedPlan>();
-  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> constants_;  // offset and size -> offset there
-  std::uint64_t constant_bytes_ = 0;
-};
-
-// ---- running ----
 
 class RunningContext final : public DeviceContext {
  public:
@@ -179,10 +45,10 @@ class RunningContext final : public DeviceContext {
                       const OnStep& on_step) override {
     using Clock = std::chrono::steady_clock;
     const auto kernels = [&]() -> Status {
-      for (std::size_t i = 0; i < plan_->launches.size(); ++i) {
+      for (std::size_t i = 0; i < plan_->steps.size(); ++i) {
         if (Status status = wait(); !status) return status;
         const auto start = Clock::now();
-        if (Status status = launch(i); !status) return status;
+        if (Status status = enqueue(i); !status) return status;
         if (Status status = wait(); !status) return status;
         on_step(i, std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
       }
@@ -203,7 +69,7 @@ class RunningContext final : public DeviceContext {
     if (!memory) return memory.errors();
     own_.memory = std::move(*memory);
     void* host = nullptr;
-    const std::uint64_t bytes = std::max<std::uint64_t>(1, layout().bytes - layout().first_tensor);
+    const std::uint64_t bytes = std::max<std::uint64_t>(1, layout().tensor_bytes() + layout().host_step_bytes);
     if (Status status = check(functions().allocate_host(&host, bytes, 0), "allocating memory for tensors"); !status)
       return status;
     own_.host = Owned<void*>(host, functions().release_host);
@@ -217,17 +83,26 @@ class RunningContext final : public DeviceContext {
     return ok_status();
   }
 
-  // The arguments of every launch, with addresses.
+  // Steps with addresses.
   Status bind() {
-    for (const PlannedLaunch& launch : plan_->launches) {
-      std::vector<std::byte>& arguments = arguments_.emplace_back(launch.launch->arguments);
-      for (std::size_t i = 0; i < launch.pointers.size(); ++i) {
-        const Location& location = launch.pointers[i];
-        const Address address = (location.is_constant ? plan_->constants : own_.memory).get() + location.offset;
-        std::memcpy(arguments.data() + launch.launch->pointers[i].at, &address, sizeof address);
-      }
+    for (const PlannedStep& step : plan_->steps) {
+      BoundStep& bound = steps_.emplace_back();
+      if (const auto* launch = std::get_if<PlannedLaunch>(&step)) bound.arguments = arguments_of(*launch);
+      else
+        bound.host =
+            std::make_unique<HostStep>(std::get<PlannedHostStep>(step), host_at(layout().bytes), own_.memory.get());
     }
     return ok_status();
+  }
+
+  std::vector<std::byte> arguments_of(const PlannedLaunch& launch) const {
+    std::vector<std::byte> arguments = launch.launch->arguments;
+    for (std::size_t i = 0; i < launch.pointers.size(); ++i) {
+      const Location& location = launch.pointers[i];
+      const Address address = (location.is_constant ? plan_->constants : own_.memory).get() + location.offset;
+      std::memcpy(arguments.data() + launch.launch->pointers[i].at, &address, sizeof address);
+    }
+    return arguments;
   }
 
   Status capture() {
@@ -238,15 +113,27 @@ class RunningContext final : public DeviceContext {
   }
 
   Status record() {
-    for (std::size_t i = 0; i < plan_->launches.size(); ++i) {
-      if (Status status = launch(i); !status) return status;
+    for (std::size_t i = 0; i < plan_->steps.size(); ++i) {
+      if (Status status = enqueue(i); !status) return status;
     }
     return ok_status();
   }
 
-  Status launch(std::size_t index) {
-    const PlannedLaunch& planned = plan_->launches[index];
-    return device().launch(*planned.launch, planned.function, arguments_[index].data(), own_.stream.get());
+  Status enqueue(std::size_t index) {
+    BoundStep& bound = steps_[index];
+    if (bound.host != nullptr) return bound.host->enqueue(device(), own_.stream.get());
+    const auto& planned = std::get<PlannedLaunch>(plan_->steps[index]);
+    return device().launch(*planned.launch, planned.function, bound.arguments.data(), own_.stream.get());
+  }
+
+  // The first failure of the host's steps; all are forgotten.
+  Status check_host_steps() {
+    Status first = ok_status();
+    for (BoundStep& bound : steps_) {
+      if (bound.host == nullptr) continue;
+      if (Status status = bound.host->failure(); !status && first) first = std::move(status);
+    }
+    return first;
   }
 
   std::byte* host_at(std::uint64_t offset) const {
@@ -291,6 +178,7 @@ class RunningContext final : public DeviceContext {
       if (Status status = fetch(i, outputs[i]); !status) return status;
     }
     if (Status status = wait(); !status) return status;
+    if (Status status = check_host_steps(); !status) return status;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (!are_outputs_there_[i] && layout().output_bytes[i] > 0)
         std::memcpy(outputs[i], host_at(layout().outputs[i]), layout().output_bytes[i]);
@@ -325,13 +213,18 @@ class RunningContext final : public DeviceContext {
   // Given back in the opposite order, while the device is current.
   struct Resources {
     Owned<Address> memory;
-    Owned<void*> host;  // pinned: where the caller's tensors are copied to and from
+    Owned<void*> host;  // pinned: where the caller's tensors are copied to and from, then memory of the host's steps
     Owned<StreamHandle> stream;
     Owned<GraphRunHandle> graph;
   };
   std::shared_ptr<const PlacedPlan> plan_;
   Resources own_;
-  std::vector<std::vector<std::byte>> arguments_;           // by step
+  // A launch's arguments, or the host's.
+  struct BoundStep {
+    std::vector<std::byte> arguments;
+    std::unique_ptr<HostStep> host;
+  };
+  std::vector<BoundStep> steps_;                            // by step
   std::vector<bool> are_inputs_there_, are_outputs_there_;  // of a run: those whose memory is the device's
 };
 
@@ -382,7 +275,7 @@ class Provider final : public DeviceProvider {
                                                   int number) const override {
     auto device = Device::open(number);
     if (!device) return device.errors();
-    auto placed = Placer(plan, constants).place(std::move(*device));
+    auto placed = place_plan(plan, constants, std::move(*device));
     if (!placed) return placed.errors();
     return std::shared_ptr<const DevicePlan>(std::make_shared<PlanOnDevice>(std::move(*placed)));
   }

@@ -85,6 +85,7 @@ std::string find_all(void* library, DriverFunctions& f) {
   in.find(f.destroy_graph_run, "cuGraphExecDestroy");
   in.find(f.launch_graph, "cuGraphLaunch");
   in.find(f.launch, "cuLaunchKernel");
+  in.find(f.launch_host, "cuLaunchHostFunc");
   in.find(f.error_text, "cuGetErrorString");
   return in.missing();
 }

@@ -58,6 +58,7 @@ struct DriverFunctions {
   int (*launch)(FunctionHandle function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                 unsigned block_y, unsigned block_z, unsigned shared_bytes, StreamHandle stream, void** parameters,
                 void** extra);
+  int (*launch_host)(StreamHandle stream, void (*function)(void* data), void* data);
   int (*error_text)(int code, const char** text);
 };
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cuda/host_step.h"
+#include "kernels/call.h"
 #include "kernels/schedule.h"
 
 namespace octavo {
@@ -14,6 +16,11 @@ constexpr std::string_view kAnyOperator = "*";
 bool is_reference(const KernelChoice& kernel) { return kernel.code.op == kAnyOperator; }
 
 bool is_scalar_only(const Machine& machine) { return machine.isa == IsaSet{}; }
+
+// Of a plan for a device.
+bool runs_on_host(const KernelChoice& kernel, const Machine& machine) {
+  return is_device(machine) && kernel.code.needs != Isa::cuda;
+}
 
 bool has_empty_operand(const OpCall& call) {
   const auto is_empty = [](const Fact& fact) { return fact.shape.elements().example() == 0; };
@@ -33,23 +40,26 @@ std::string illegal(const KernelChoice& kernel, const OpCall& call, const Machin
   if (is_scalar_only(machine) && !is_reference(kernel)) return "a scalar-only machine runs the reference";
   if (options.needs_exact && !kernel.is_exact) return "does not give the reference's bits";
   if (!machine.isa.has(kernel.code.needs)) return "needs " + std::string(name_of(kernel.code.needs));
-  if (is_device(machine) && kernel.code.needs != Isa::cuda) return "runs on the host";
+  if (runs_on_host(kernel, machine) && !host_beside(machine)) return "runs on the host";
   if (is_reference(kernel) && !is_scalar_only(machine) && !options.allow_reference)
     return "the scalar reference has to be allowed";
   return kernel.refusal == nullptr ? "" : kernel.refusal(call);
 }
 
+// A device's host is taken only where the device has no kernel, the reference only where there is no other.
+enum class Rank : std::uint8_t { usual, of_host, reference };
+
 // A kernel that can take the call.
 struct Legal {
   const KernelChoice* kernel = nullptr;
+  Rank rank = Rank::usual;
   double ns = 0.0;
   bool is_asked = false;  // for a measurement
   bool is_measured = false;
 };
 
-// The reference is taken only where nothing else can.
 bool is_better(const Legal& a, const Legal& b) {
-  if (is_reference(*a.kernel) != is_reference(*b.kernel)) return is_reference(*b.kernel);
+  if (a.rank != b.rank) return a.rank < b.rank;
   return a.ns != b.ns ? a.ns < b.ns : a.kernel->code.name < b.kernel->code.name;
 }
 
@@ -58,7 +68,7 @@ bool is_better(const Legal& a, const Legal& b) {
 void rank(std::vector<Legal>& legal, const OpCall& call, const MeasuredCost& measured) {
   constexpr double kNear = 2.0;
   constexpr double kNoise = 0.03;
-  if (!measured || legal.size() < 2 || is_reference(*legal[1].kernel)) return;
+  if (!measured || legal.size() < 2 || legal[1].rank != Rank::usual) return;
   const double near_ns = kNear * legal[0].ns;
   const KernelChoice* predicted = legal[0].kernel;
   const auto ask = [&](Legal& candidate, Prospect prospect) {
@@ -66,12 +76,12 @@ void rank(std::vector<Legal>& legal, const OpCall& call, const MeasuredCost& mea
     if (const auto ns = measured(*candidate.kernel, call, prospect)) candidate.ns = *ns, candidate.is_measured = true;
   };
   for (Legal& candidate : legal) {
-    if (candidate.ns >= near_ns && !is_reference(*candidate.kernel)) ask(candidate, Prospect::far);
+    if (candidate.ns >= near_ns && candidate.rank == Rank::usual) ask(candidate, Prospect::far);
   }
   for (bool is_new = true; is_new;) {
     is_new = false;
     for (Legal& candidate : legal) {
-      if (candidate.is_asked || candidate.is_measured || is_reference(*candidate.kernel) ||
+      if (candidate.is_asked || candidate.is_measured || candidate.rank != Rank::usual ||
           (candidate.ns >= near_ns && &candidate != &legal[0]))
         continue;
       ask(candidate, Prospect::near);
@@ -87,13 +97,29 @@ void rank(std::vector<Legal>& legal, const OpCall& call, const MeasuredCost& mea
 
 std::string rounded(double ns) { return std::isfinite(ns) ? std::to_string(std::llround(ns)) : "unknown"; }
 
+// Of a whole call on one thread; of a device's host with its way there and back.
+double predicted_on(const KernelChoice& kernel, const OpCall& call, const Machine& machine) {
+  if (kernel.cost == nullptr) return HUGE_VAL;
+  if (!runs_on_host(kernel, machine)) return predicted_ns(kernel, call, machine);
+  const CallView view = view_of(call);
+  double read = 0.0, written = 0.0;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    if (call.inputs[i] != nullptr && !call.inputs[i]->is_constant())
+      read += static_cast<double>(view.inputs[i].bytes());
+  }
+  for (const OperandType& output : view.outputs) written += static_cast<double>(output.bytes());
+  return predicted_ns(kernel, call, *host_beside(machine)) + cuda::transfer_ns(read, written);
+}
+
 Error no_kernel(const OpCall& call, const Machine& machine, const std::vector<std::string>& refusals) {
   std::string list;
   for (const std::string& refusal : refusals) list += (list.empty() ? "" : "; ") + refusal;
   return {.kind = ErrorKind::unsupported,
           .found = "no kernel for " + std::string(call.spec->name) + " on " + machine.isa.to_string(),
           .expected = "one of those to take it: " + (list.empty() ? "there are none for this operator" : list),
-          .hint = "The scalar reference can stand in where it is allowed (--allow-reference)"};
+          .hint = is_device(machine) && !host_beside(machine)
+                      ? "The host can stand in where it is allowed (--allow-host)"
+                      : "The scalar reference can stand in where it is allowed (--allow-reference)"};
 }
 
 struct Candidates {
@@ -112,8 +138,11 @@ Candidates candidates_for(const OpCall& call, const Machine& machine, const Sele
       candidates.refusals.push_back(std::string(kernel->code.name) + ": " + reason);
       continue;
     }
-    const double ns = kernel->cost == nullptr ? HUGE_VAL : predicted_ns(*kernel, call, machine);
-    candidates.legal.push_back({kernel, std::isnan(ns) ? HUGE_VAL : ns});
+    const Rank rank = is_reference(*kernel)            ? Rank::reference
+                      : runs_on_host(*kernel, machine) ? Rank::of_host
+                                                       : Rank::usual;
+    const double ns = predicted_on(*kernel, call, machine);
+    candidates.legal.push_back({kernel, rank, std::isnan(ns) ? HUGE_VAL : ns});
   }
   std::sort(candidates.legal.begin(), candidates.legal.end(), is_better);
   return candidates;

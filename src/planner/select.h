@@ -65,10 +65,11 @@ struct Way {
 std::vector<Way> all_ways(const OpCall& call, const Machine& machine, const SelectOptions& options,
                           std::span<const KernelChoice* const> kernels = all_choices());
 
-// Legality first (instruction sets, then the kernel's own refusal), then the lowest cost; equal costs go to the name
-// that sorts first. The answer does not depend on the order of `kernels`. A scalar-only machine takes the reference for
-// everything. Errors: unsupported, with every refusal; invalid_input, where the schedule of a tuned way is none of its
-// kernel or not legal for the call. `where` is left to the caller.
+// Legality first (instruction sets, then the kernel's own refusal), then, of a device, its kernels before those of its
+// host, then the lowest cost; equal costs go to the name that sorts first. The answer does not depend on the order of
+// `kernels`. A scalar-only machine takes the reference for everything. Errors: unsupported, with every refusal;
+// invalid_input, where the schedule of a tuned way is none of its kernel or not legal for the call. `where` is left to
+// the caller.
 Result<Choice> choose(const OpCall& call, const Machine& machine, const SelectOptions& options,
                       std::span<const KernelChoice* const> kernels = all_choices());
 

@@ -79,7 +79,7 @@ class StepPreparer {
     spec_.spec = op_;
     spec_.attrs = prepared.attrs.get();
     spec_.threads = options_.threads;
-    spec_.speeds = plan_.machine.speeds;
+    if (kernel_->needs == Isa::cuda || !is_for_device(plan_)) spec_.speeds = plan_.machine.speeds;
     spec_.schedule = step_.schedule;
     auto step = kernel_->prepare(spec_);
     if (!step) return step.errors();

@@ -258,6 +258,8 @@ TEST_F(CliShapes, WhatIsTimedTakesTheInputsThatAreGiven) {
   expect("bench loop.onnx --max-iterations 6 --precision fp32 --seconds 0.02", 0, "fp32");
   expect("bench loop.onnx --max-iterations 7" + given, 0, "fp32");
   EXPECT_NE(octavo("bench loop.onnx --max-iterations 6" + given).exit_code, 0);
+  expect("compare loop.onnx loop.onnx --precision fp32", 0, "identical");
+  expect("compare loop.onnx loop.onnx --precision fp32 --dump", 2, "--dump");
   for (const std::string verb : {"bench", "explain"}) {
     expect(verb + " loop.onnx --input x=wide.npy" + given, 2, "expected f32[4x4]");
     expect(verb + " loop.onnx --input z=seven.npy" + given, 2, "unknown input 'z'");

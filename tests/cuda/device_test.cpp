@@ -2,83 +2,31 @@
 // what is said where there is no device.
 #include "cuda/device.h"
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-#include "artifact/artifact.h"
-#include "cuda/fake/fake_cuda.h"
+#include "cuda/pretended.h"
 #include "octavo/octavo.h"
 #include "ops/table/table.h"
 #include "planner/choice_list.h"
 #include "planner/trial.h"
 #include "run/context_memory.h"
-#include "run/device.h"
 #include "support/child.h"
-#include "support/small_graphs.h"
 
 namespace octavo {
 namespace {
 
+using testing::answer;
+using testing::answer_on;
+using testing::answer_there;
+using testing::are_equal;
+using testing::expect_said;
+using testing::Fake;
+using testing::kX;
+using testing::load_for;
 using testing::Outcome;
 using testing::ScratchFolder;
-
-// The pretended driver of this process, as it was when it came.
-class Fake {
- public:
-  Fake() : library_(dlopen("libcuda.so.1", RTLD_NOW)) {
-    const auto find = reinterpret_cast<FakeCuda* (*)()>(library_ == nullptr ? nullptr : dlsym(library_, "fake_cuda"));
-    if (find == nullptr) return;
-    state_ = find();
-    *state_ = {};
-  }
-  ~Fake() {
-    if (state_ == nullptr) return;
-    EXPECT_EQ(state_->live, 0) << "not given back";
-    EXPECT_EQ(state_->current, 0) << "contexts that are still current";
-    EXPECT_EQ(state_->wrong, 0) << "calls that a driver would refuse, or worse";
-    *state_ = {};
-  }
-  bool is_there() const { return state_ != nullptr; }
-  FakeCuda* operator->() const { return state_; }
-
- private:
-  void* library_;
-  FakeCuda* state_ = nullptr;
-};
-
-Result<std::shared_ptr<const Model>> load_for(const std::string& target, const Graph& graph,
-                                              const LoadOptions& options = {.threads = 1}) {
-  return load_model(testing::compile_graphs({&graph}, *machine_for_target(target)), options);
-}
-
-// The answer of a context to one input of bytes, of the shape of its plan's.
-Result<Tensor> answer(Context& context, const Tensor& x) {
-  Tensor y(DType::u8, Shape(context.plan().output(0).shape));
-  const ConstTensorView in = x.view();
-  const TensorView out = y.view();
-  if (Status status = context.run({&in, 1}, {&out, 1}); !status) return status.errors();
-  return y;
-}
-
-Result<Tensor> answer_on(const std::string& target, const Graph& graph, const Tensor& x) {
-  auto model = load_for(target, graph);
-  if (!model) return model.errors();
-  auto context = Context::create(*model);
-  if (!context) return context.errors();
-  return answer(*context, x);
-}
-
-bool are_equal(const Tensor& a, const Tensor& b) {
-  return a.bytes() == b.bytes() && std::memcmp(a.data(), b.data(), a.bytes()) == 0;
-}
-
-void expect_said(const std::string& text, const std::string& words) {
-  EXPECT_NE(text.find(words), std::string::npos) << text;
-}
-
-const Tensor kX = testing::random_bytes(Shape{1, 8, 64}, 5);
 
 TEST(CudaDevice, GivesTheBitsOfProcessors) {
   const Fake fake;
@@ -103,19 +51,6 @@ TEST(CudaDevice, ContextsShareAModel) {
     EXPECT_TRUE(are_equal(*expected, *a) && are_equal(*expected, *b)) << seed;
   }
   EXPECT_GT(first->memory_bytes(), 2 * kX.bytes());
-}
-
-// Of a run whose input lies in the device's memory, and its output.
-Result<Tensor> answer_there(Context& context, const Tensor& x) {
-  Tensor y(DType::u8, Shape(context.plan().output(0).shape));
-  auto in = linked_devices()->upload({x.data(), x.bytes()}, 0),
-       out = linked_devices()->upload({y.data(), y.bytes()}, 0);
-  if (!in || !out) return (in ? out : in).errors();
-  const ConstTensorView input{DType::u8, x.shape(), in->get()};
-  const TensorView output{DType::u8, y.shape(), out->get()};
-  if (Status status = context.run({&input, 1}, {&output, 1}); !status) return status.errors();
-  std::memcpy(y.data(), out->get(), y.bytes());  // the pretended device's is this process's
-  return y;
 }
 
 TEST(CudaDevice, TensorsMayLieInItsMemory) {
@@ -299,18 +234,6 @@ TEST(CudaDevice, SaysThatADeviceIsLost) {
     expect_said(to_string(y.errors()), "The device is lost to this process");
   }
   EXPECT_FALSE(Context::create(*model).ok());
-}
-
-TEST(CudaDevice, RefusesPlansWithStepsOfProcessors) {
-  const Fake fake;
-  CompiledModel compiled = testing::compile_graphs({}, *machine_for_target("cuda"));
-  const Graph graph = testing::chain_graph();
-  compiled = testing::compile_graphs({&graph}, *machine_for_target("cuda"));
-  compiled.plans[0].steps[0].kernel = "table_portable";
-  const auto model = load_model(std::move(compiled), {.threads = 1});
-  ASSERT_FALSE(model.ok());
-  EXPECT_EQ(model.errors()[0].kind, ErrorKind::invalid_input);
-  expect_said(to_string(model.errors()), "kernel 'table_portable' of a processor");
 }
 
 TEST(CudaDevice, ADriverIsLookedForByName) {

@@ -3,6 +3,7 @@
 
 #include "ops/cumsum/cumsum.h"
 #include "ops/quantized_conv/quantized_conv.h"
+#include "ops/unary/unary.h"
 #include "planner/planner.h"
 #include "planner/select.h"
 #include "support/small_graphs.h"
@@ -50,6 +51,28 @@ TEST(CudaPlans, ADeviceRunsNothingOfProcessors) {
   EXPECT_EQ(plan.errors()[0].kind, ErrorKind::unsupported);
   EXPECT_NE(to_string(plan.errors()).find("node 'sums'"), std::string::npos) << to_string(plan.errors());
   EXPECT_NE(to_string(plan.errors()).find("reference: runs on the host"), std::string::npos);
+}
+
+// Only what the device has no kernel for, at what going there and back takes.
+TEST(CudaPlans, TheHostStandsInWhereItMay) {
+  Machine machine = *machine_for_target("cuda");
+  machine.isa.add(Isa::avx2);
+  Graph graph;
+  const ValueId x = graph.add_input("x", DType::f32, Shape{1, 1000});
+  const ValueId sums = testing::add_or_die(graph, kCumsum, CumsumAttrs{.axis = 1}, {x}, "sums");
+  graph.add_output(testing::add_or_die(graph, kUnary, UnaryAttrs{.kind = UnaryKind::neg}, {sums}, "less"), "y");
+  ConstantPool pool;
+  const auto plan = make_plan(graph, machine, {.allow_reference = true}, pool);
+  ASSERT_TRUE(plan.ok()) << to_string(plan.errors());
+  ASSERT_EQ(plan->steps.size(), 2u);
+  EXPECT_EQ(plan->steps[0].kernel, "plain_cumsum_portable");
+  EXPECT_EQ(plan->steps[1].kernel, "unary_f32_cuda");
+  EXPECT_GT(plan->steps[0].predicted_ns, 20'000 + 2 * 4000 / 25) << "two copies of 4000 bytes";
+  EXPECT_LT(plan->steps[0].predicted_ns, 60'000);
+  EXPECT_EQ(plan->needs.to_string(), "scalar cuda") << "what its kernels need, and no more";
+  EXPECT_EQ(host_beside(machine)->isa.to_string(), "scalar avx2");
+  EXPECT_FALSE(host_beside(*machine_for_target("cuda")).has_value());
+  EXPECT_FALSE(host_beside(*machine_for_target("avx2")).has_value());
 }
 
 TEST(CudaPlans, ABatchIsOneStepEach) {

@@ -18,7 +18,7 @@ DEFAULT_OPTIONS: Mapping[str, Sequence[Any]] = {
     "corrections": ("bias,smooth", "fast-bias,smooth", "bias,equalize,smooth", "none"),
 }
 
-_FP32_OPTIONS = ("shape", "batch", "target", "allow_reference")  # those that also mean something in fp32
+_FP32_OPTIONS = ("shape", "batch", "target", "allow_reference", "allow_host")  # those that also mean something in fp32
 
 _BAND = "fp32 band "  # axes of layers: "fp32 band 1" is that of the noisiest
 

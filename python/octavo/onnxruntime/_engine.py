@@ -26,7 +26,7 @@ Bound = Callable[[Union[RunOptions, None]], list[Any]]  # runs, and gives the ou
 
 _PREFIX = "octavo."
 _OWN = ("fallback", "cache_dir")
-_FLAGS = ("allow_reference", "foreign_log", "integer_only")
+_FLAGS = ("allow_host", "allow_reference", "foreign_log", "integer_only")
 _MOST = 1 << 31  # the largest extent that an open dimension may have
 
 

@@ -158,12 +158,12 @@ int cuMemFree_v2(std::uint64_t address) {
 }
 int cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {
   if (const int code = called_with_context()) return code;
-  *memory = give(new std::byte[bytes]);
+  *memory = give(new (std::align_val_t{256}) std::byte[bytes]);
   return 0;
 }
 int cuMemFreeHost(void* memory) {
   check_context();
-  if (take_back(memory)) delete[] static_cast<std::byte*>(memory);
+  if (take_back(memory)) ::operator delete[](memory, std::align_val_t{256});
   return 0;
 }
 int cuMemcpyHtoD_v2(std::uint64_t to, const void* from, std::size_t bytes) {
@@ -255,6 +255,11 @@ int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned gr
                                     .shared_bytes = static_cast<int>(shared_bytes),
                                     .arguments = {first, first + octavo::testing::emulated_cuda_argument_bytes(name)}};
   return enqueue([launch] { octavo::testing::emulate_cuda(launch, launch.arguments.data(), {0, launch.blocks()}); });
+}
+int cuLaunchHostFunc(void* stream, void (*function)(void*), void* data) {
+  if (const int code = called_with_context()) return code;
+  if (!is_given(stream)) return kInvalid;
+  return enqueue([=] { function(data); });
 }
 int cuGetErrorString(int code, const char** text) {
   *text = code == kOutOfMemory ? "out of memory" : code == kFailed ? "a pretended failure" : "an error";

@@ -1,0 +1,146 @@
+// Places of operands, and constants uploaded once. Part of cuda/.
+#include "cuda/placed_plan.h"
+
+#include <algorithm>
+#include <map>
+
+namespace octavo::cuda {
+namespace {
+
+constexpr std::uint64_t kAligned = 256;  // of each tensor of the caller, each constant, and operands of host steps
+
+constexpr std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kAligned - 1) / kAligned * kAligned; }
+
+class Placer {
+ public:
+  Placer(const PreparedPlan& plan, const ConstantSource& constants)
+      : prepared_(plan), plan_(*plan.plan), source_(constants) {}
+
+  Result<std::shared_ptr<const PlacedPlan>> place(std::shared_ptr<const Device> device) {
+    placed_->device = std::move(device);
+    placed_->layout = ContextLayout::of(plan_);
+    if (!plan_.regions.empty()) {
+      return Error{.kind = ErrorKind::invalid_input,
+                   .found = "steps that run image by image",
+                   .expected = "what a plan for a device consists of"};
+    }
+    const Device::Current current(*placed_->device);
+    if (!current.status()) return current.status().errors();
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+      if (Status status = add_step(i); !status) return status.errors();
+    }
+    if (Status status = upload(); !status) return status.errors();
+    return std::shared_ptr<const PlacedPlan>(std::move(placed_));
+  }
+
+ private:
+  Status add_step(std::size_t index) {
+    const auto* step = dynamic_cast<const LaunchStep*>(prepared_.steps[index].step.get());
+    if (step == nullptr) {
+      add_host_step(index);
+      return ok_status();
+    }
+    auto function = placed_->device->function(step->launch());
+    if (!function) return function.errors();
+    PlannedLaunch launch{.launch = &step->launch(), .function = *function};
+    for (const PointerSlot& slot : step->launch().pointers)
+      launch.pointers.push_back(location_of(plan_.steps[index], slot));
+    placed_->steps.emplace_back(std::move(launch));
+    return ok_status();
+  }
+
+  void add_host_step(std::size_t index) {
+    const PlanStep& step = plan_.steps[index];
+    PlannedHostStep planned{.step = prepared_.steps[index].step.get(),
+                            .name = "step '" + plan_.report_of(index).name + "' (" + step.kernel + ")"};
+    for (const ValueIndex input : step.inputs) planned.inputs.push_back(host_operand(input, planned.bytes));
+    for (const ValueIndex output : step.outputs) planned.outputs.push_back(host_operand(output, planned.bytes));
+    planned.scratch = planned.bytes;
+    planned.bytes += aligned(planned.step->scratch_bytes());
+    placed_->layout.host_step_bytes = std::max(placed_->layout.host_step_bytes, planned.bytes);
+    placed_->steps.emplace_back(std::move(planned));
+  }
+
+  // At `end` of the host's memory, which goes on behind it.
+  HostOperand host_operand(ValueIndex index, std::uint64_t& end) const {
+    if (index == kNoValue || plan_.value(index).place == Place::packed) return {.is_given = false};
+    const PlanValue& value = plan_.value(index);
+    if (value.place == Place::constant) return {.constant = source_.find(value.offset, value.bytes())};
+    const HostOperand operand{.there = offset_of(value), .here = end, .bytes = value.bytes()};
+    end += aligned(operand.bytes + kReadSlack);
+    return operand;
+  }
+
+  Location location_of(const PlanStep& step, const PointerSlot& slot) {
+    const std::vector<ValueIndex>& list = slot.operand == Operand::input    ? step.inputs
+                                          : slot.operand == Operand::output ? step.outputs
+                                                                            : step.packed;
+    const PlanValue& value = plan_.value(list[slot.index]);
+    if (value.place == Place::constant) return {.is_constant = true, .offset = constant_at(value)};
+    return {.offset = offset_of(value)};
+  }
+
+  // Of what is no constant, in the context's memory.
+  std::uint64_t offset_of(const PlanValue& value) const {
+    switch (value.place) {
+      case Place::input: return placed_->layout.inputs[value.offset];
+      case Place::output: return placed_->layout.outputs[value.offset];
+      default: return value.offset;
+    }
+  }
+
+  // Where it is going to lie. Empty ones stand for operands that are left out.
+  std::uint64_t constant_at(const PlanValue& value) {
+    const auto [it, is_new] = constants_.try_emplace({value.offset, value.bytes()}, constant_bytes_);
+    if (is_new) constant_bytes_ += aligned(value.bytes());
+    return it->second;
+  }
+
+  Status upload() {
+    const Device& device = *placed_->device;
+    auto memory = device.allocate(constant_bytes_, "constants");
+    if (!memory) return memory.errors();
+    placed_->constants = std::move(*memory);
+    for (const auto& [key, offset] : constants_) {
+      const auto& [from, bytes] = key;
+      if (bytes == 0) continue;
+      const int code =
+          device.functions().copy_to_device(placed_->constants.get() + offset, source_.find(from, bytes), bytes);
+      if (Status status = device.driver().check(code, "uploading constants"); !status) return status;
+    }
+    return ok_status();
+  }
+
+  const PreparedPlan& prepared_;
+  const Plan& plan_;
+  const ConstantSource& source_;
+  std::shared_ptr<PlacedPlan> placed_ = std::make_shared<PlacedPlan>();
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> constants_;  // offset and size -> offset there
+  std::uint64_t constant_bytes_ = 0;
+};
+
+}  // namespace
+
+ContextLayout ContextLayout::of(const Plan& plan) {
+  ContextLayout layout{.first_tensor = aligned(plan.arena_bytes), .bytes = aligned(plan.arena_bytes)};
+  const auto add = [&](const PlanValue& value, auto& offsets, auto& sizes) {
+    offsets.push_back(layout.bytes);
+    sizes.push_back(value.bytes());
+    layout.bytes += aligned(value.bytes());
+  };
+  for (std::size_t i = 0; i < plan.inputs.size(); ++i) add(plan.input(i), layout.inputs, layout.input_bytes);
+  for (std::size_t i = 0; i < plan.outputs.size(); ++i) add(plan.output(i), layout.outputs, layout.output_bytes);
+  return layout;
+}
+
+PlacedPlan::~PlacedPlan() {
+  const Device::Current current(*device);
+  constants = {};
+}
+
+Result<std::shared_ptr<const PlacedPlan>> place_plan(const PreparedPlan& plan, const ConstantSource& constants,
+                                                     std::shared_ptr<const Device> device) {
+  return Placer(plan, constants).place(std::move(device));
+}
+
+}  // namespace octavo::cuda
