@@ -114,6 +114,8 @@ struct CompileOptions {
   bool allow_reference = false;  // the scalar reference may stand in where no kernel exists; slow
   bool allow_host = false;       // of target cuda: what has no kernel there is computed by the host, as this machine's
                                  // processor can, between copies of what it reads and writes
+  bool allow_tf32 = false;       // of target cuda: convolutions and products of fp32 plans are those of NVIDIA's
+                                 // libraries where these have them, whose factors are rounded to tf32
   TuningMode tuning_mode = TuningMode::off;
   // A file of measured times and of a tuner's trials (docs/cli.md), used where known; what `tuning_mode` measures is
   // added. Trials of other machines alone are an error (invalid_input), unless they are asked for.

@@ -24,7 +24,7 @@ namespace {
 // "m.octv (int8, x=1x3x224x224)"
 std::string named(const BenchVariant& variant) {
   const auto& precision = variant.choice.plan.precision;
-  std::string what(variant.is_auto ? "auto" : precision ? name_of(*precision) : "");
+  std::string what(!variant.word.empty() ? variant.word : precision ? name_of(*precision) : "");
   if (variant.tells_shapes) what += (what.empty() ? "" : ", ") + v1::text_of(variant.choice.shapes);
   return variant.model + (what.empty() ? "" : " (" + what + ")");
 }

@@ -22,7 +22,7 @@ struct BenchVariant {
   std::string model;  // as the user named it
   std::string file;   // the .octv that holds it
   RunChoice choice;
-  bool is_auto = false;                   // the precision, whichever it came to, was chosen by time
+  std::string_view word = "";             // "auto" or "tf32", where that was asked for, which the plan does not say
   bool tells_shapes = false;              // more than the batch is open: a batch does not tell the row
   std::optional<Contexts> contexts = {};  // none: one, with the threads of BenchOptions
   std::vector<std::string> inputs = {};   // NAME=FILE, for the child; others are filled with random numbers
@@ -50,7 +50,7 @@ struct BenchRun {
   double gmac = 0.0;                    // of one run
   std::optional<double> share_of_peak;  // of what the machine's multiply-add units can do in this precision
 
-  std::string_view precision_name() const { return variant.is_auto ? "auto" : name_of(precision); }
+  std::string_view precision_name() const { return variant.word.empty() ? name_of(precision) : variant.word; }
   bool is_of_plan_of(const BenchRun& other) const;
   std::int64_t runs() const;                                // measured
   double latency_ms(double quantile) const;                 // of all of them; 0: min, 0.5: median

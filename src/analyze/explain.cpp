@@ -93,7 +93,7 @@ ExplainedStep described(const Plan& plan, const std::vector<ValueIndex>& roots, 
   for (const ValueIndex packed : step.packed) e.bytes_constant += static_cast<std::int64_t>(plan.value(packed).bytes());
   for (const ValueIndex output : step.outputs)
     e.outputs.push_back(tensor(output)), e.bytes_out += e.outputs.back().bytes;
-  if (is_device(plan.machine) && e.needs != Isa::cuda)
+  if (is_device(plan.machine) && !is_of_device(e.needs))
     e.transfer_ms = cuda::transfer_ns(static_cast<double>(e.bytes_in), static_cast<double>(e.bytes_out)) * 1e-6;
   return e;
 }

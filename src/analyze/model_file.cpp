@@ -53,6 +53,13 @@ Result<v1::CompiledModel> open_or_compile(const v1::ModelSource& model, const Co
     return settled ? open_or_compile(model, *settled) : settled.errors();
   }
   if (!v1::is_compiled(model)) return compile_observed(model, request, {});
+  if (request.options.allow_tf32) {
+    return Error{
+        .kind = ErrorKind::usage,
+        .where = "--precision tf32",
+        .found = "the compiled model " + model.name,
+        .expected = "a model file, or --precision fp32: whose kernels these are is decided when it is compiled"};
+  }
   return model.bytes ? v1::open(*model.bytes, model.name) : v1::open(model.name);
 }
 

@@ -68,6 +68,13 @@ Error host_of_no_device(const std::string& target) {
           .expected = "cuda: processors compute all of their plans"};
 }
 
+Error tf32_of_no_device(const std::string& target) {
+  return {.kind = ErrorKind::usage,
+          .where = "--precision tf32",
+          .found = "the target " + target,
+          .expected = "cuda: tf32 is what NVIDIA's libraries compute there"};
+}
+
 class Compiler {
  public:
   Compiler(const ModelSource& source, const CompileOptions& options, const OwnOptions& own)
@@ -93,6 +100,10 @@ class Compiler {
     if (options_.allow_host) {
       if (!is_device(*machine)) return host_of_no_device(options_.target);
       machine->isa.bits |= host_machine().isa.bits;
+    }
+    if (options_.allow_tf32) {
+      if (!is_device(*machine)) return tf32_of_no_device(options_.target);
+      machine->isa.add(Isa::tf32);
     }
     auto imported = quantizer_.import_open();
     if (!imported) return imported.errors();

@@ -15,8 +15,9 @@
 namespace octavo {
 namespace {
 
-constexpr std::array<std::string_view, kIsaCount> kIsaNames = {
-    "scalar", "avx2", "avxvnni", "avx512", "avx512vnni", "avx512vbmi", "amx_int8", "neon", "dotprod", "i8mm", "cuda"};
+constexpr std::array<std::string_view, kIsaCount> kIsaNames = {"scalar",     "avx2",       "avxvnni",  "avx512",
+                                                               "avx512vnni", "avx512vbmi", "amx_int8", "neon",
+                                                               "dotprod",    "i8mm",       "cuda",     "tf32"};
 
 int usable_cores() {
   cpu_set_t set;
@@ -86,7 +87,7 @@ std::string IsaSet::to_string() const {
 }
 
 std::optional<Machine> host_beside(const Machine& device) {
-  const IsaSet isa = device.isa.without(Isa::cuda);
+  const IsaSet isa = device.isa.without(Isa::cuda).without(Isa::tf32);
   if (!is_device(device) || isa == IsaSet{}) return std::nullopt;
   return Machine{.name = "the host", .isa = isa};
 }

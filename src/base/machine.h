@@ -29,10 +29,13 @@ enum class Isa : std::uint8_t {
   dotprod = 8,     // neon + sdot, udot
   i8mm = 9,        // dotprod + smmla, usmmla, usdot
   cuda = 10,       // a CUDA device of compute capability 8.0 or higher; others beside it are those of its host
+  tf32 = 11,       // beside cuda: what NVIDIA's libraries compute of f32, by factors of tf32
 };
-inline constexpr int kIsaCount = 11;
+inline constexpr int kIsaCount = 12;
 constexpr int count_of(Isa) { return kIsaCount; }
 std::string_view name_of(Isa isa);
+// Executed by a device, not by its host.
+constexpr bool is_of_device(Isa isa) { return isa == Isa::cuda || isa == Isa::tf32; }
 
 // A set of Isa.
 struct IsaSet {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -116,9 +117,10 @@ Status prepare(const std::string& model, CompileRequest own, const std::vector<s
   const std::string name = std::filesystem::path(model).filename().string();
   const std::vector<RunChoice> choices = choices_of(model, info, own);
   if (choices.empty()) return no_choice(model, info);
+  const std::string_view word = own.chooses_precision ? "auto" : own.options.allow_tf32 ? "tf32" : "";
   for (const RunChoice& choice : choices) {
     for (const std::optional<Contexts>& each : contexts)
-      variants.push_back({name, file, choice, own.chooses_precision, opens_more_than_batch(info), each, inputs});
+      variants.push_back({name, file, choice, word, opens_more_than_batch(info), each, inputs});
   }
   print_model(name, info);
   return ok_status();
@@ -150,18 +152,22 @@ void print_table(const std::vector<BenchRun>& runs) {
   fmt::print("{}", table.text());
 }
 
-// "int8 is 4.6 times faster than fp32", for every model and size that has both; the same of auto.
+// The first of these precisions is what the second is compared with.
+bool are_compared(std::string_view base, std::string_view other) {
+  return base != other && (base == "fp32" || (base == "tf32" && other != "fp32"));
+}
+
+// "int8 is 4.6 times faster than fp32", for every model and size that has both; the same of auto and tf32.
 void print_verdicts(const std::vector<BenchRun>& runs) {
-  for (const BenchRun& fp32 : runs) {
+  for (const BenchRun& base : runs) {
     for (const BenchRun& other : runs) {
-      const bool is_pair = fp32.precision_name() == "fp32" && other.precision_name() != "fp32" &&
-                           fp32.variant.model == other.variant.model && fp32.shapes == other.shapes;
+      const bool is_pair = are_compared(base.precision_name(), other.precision_name()) &&
+                           base.variant.model == other.variant.model && base.shapes == other.shapes;
       if (!is_pair) continue;
-      const double times = fp32.latency_ms(0.5) / other.latency_ms(0.5);
+      const double times = base.latency_ms(0.5) / other.latency_ms(0.5);
       const std::string what = runs.size() > 2 ? fmt::format("{} {}: ", other.variant.model, size_text(other)) : "";
-      const std::string_view name = other.precision_name();
-      if (times >= 1.0) fmt::print("{}{} is {:.2f} times faster than fp32\n", what, name, times);
-      else fmt::print("{}{} is {:.2f} times slower than fp32\n", what, name, 1.0 / times);
+      fmt::print("{}{} is {:.2f} times {} than {}\n", what, other.precision_name(), std::max(times, 1.0 / times),
+                 times >= 1.0 ? "faster" : "slower", base.precision_name());
     }
   }
 }
@@ -220,7 +226,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   verb.add_option_function<std::vector<std::string>>("--compare", read_compare,
                                                      "run these precisions of each model in turns")
       ->delimiter(',')
-      ->type_name("fp32,int8,auto");
+      ->type_name("fp32,tf32,int8,auto");
   verb.add_option("--seconds", arguments->options.seconds, "measured time per variant")
       ->check(positive_number())
       ->capture_default_str();

@@ -158,7 +158,8 @@ void choose_precision(PrecisionWord word, CompileRequest& request) {
   request.chooses_precision = word == PrecisionWord::automatic;
   request.options.precision.reset();
   if (word == PrecisionWord::int8) request.options.precision = Precision::int8;
-  if (word == PrecisionWord::fp32) request.options.precision = Precision::fp32;
+  if (word == PrecisionWord::fp32 || word == PrecisionWord::tf32) request.options.precision = Precision::fp32;
+  request.options.allow_tf32 = word == PrecisionWord::tf32;
   request.plan.precision = request.options.precision;
 }
 
@@ -283,8 +284,8 @@ void add_compile_options(CLI::App& verb, CompileArguments& arguments, Batches ba
   verb.add_option_function<std::string>(
           "--precision",
           [&](const std::string& text) { choose_precision(value_of("--precision", text, kPrecisionWords), request); },
-          "int8, fp32, or auto: int8 but for layers that are slower in it; default: int8 where the file is quantized, "
-          "or --calibrate or --scales is given")
+          "int8, fp32, tf32 (with --target cuda: fp32 by NVIDIA's libraries), or auto: int8 but for layers that are "
+          "slower in it; default: int8 where the file is quantized, or --calibrate or --scales is given")
       ->type_name("WORD")
       ->group(group);
   verb.add_option_function<std::vector<std::int64_t>>(

@@ -51,9 +51,11 @@ CLI::Option* add_word_option(CLI::App& verb, const std::string& option, Value& v
 }
 
 // What computes in which precision, as --precision and --compare say it.
-enum class PrecisionWord : std::uint8_t { int8, fp32, automatic };
-inline constexpr Word<PrecisionWord> kPrecisionWords[] = {
-    {"int8", PrecisionWord::int8}, {"fp32", PrecisionWord::fp32}, {"auto", PrecisionWord::automatic}};
+enum class PrecisionWord : std::uint8_t { int8, fp32, tf32, automatic };
+inline constexpr Word<PrecisionWord> kPrecisionWords[] = {{"int8", PrecisionWord::int8},
+                                                          {"fp32", PrecisionWord::fp32},
+                                                          {"tf32", PrecisionWord::tf32},
+                                                          {"auto", PrecisionWord::automatic}};
 void choose_precision(PrecisionWord word, CompileRequest& request);
 
 // How many batches --batch and shapes --shape name: one for a verb that runs one plan of a model.

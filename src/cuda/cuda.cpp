@@ -13,6 +13,7 @@ const octavo::KernelLibrary* octavo_cuda_library() {
                                       cuda_float_conv_codes(),
                                       cuda_float_depthwise_codes(),
                                       cuda_hybrid_conv_codes(),
+                                      cuda_library_conv_codes(),
                                       cuda_line_codes(),
                                       cuda_move_codes(),
                                       cuda_pool_codes(),

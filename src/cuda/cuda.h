@@ -26,6 +26,9 @@ std::span<const KernelChoice> cuda_pool_choices();
 // fused_conv
 std::span<const KernelCode> cuda_float_conv_codes();
 std::span<const KernelChoice> cuda_float_conv_choices();
+// The same by NVIDIA's libraries, in fp32 plans alone.
+std::span<const KernelCode> cuda_library_conv_codes();
+std::span<const KernelChoice> cuda_library_conv_choices();
 // float_depthwise
 std::span<const KernelCode> cuda_float_depthwise_codes();
 std::span<const KernelChoice> cuda_float_depthwise_choices();

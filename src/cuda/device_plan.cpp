@@ -25,8 +25,8 @@ class RunningContext final : public DeviceContext {
   Status prepare() {
     const Device::Current current(device());
     if (!current.status()) return current.status();
-    for (const auto step :
-         {&RunningContext::allocate, &RunningContext::start_stream, &RunningContext::bind, &RunningContext::capture}) {
+    for (const auto step : {&RunningContext::allocate, &RunningContext::start_stream, &RunningContext::bind,
+                            &RunningContext::call_libraries, &RunningContext::capture}) {
       if (Status status = (this->*step)(); !status) return status;
     }
     return ok_status();
@@ -58,6 +58,13 @@ class RunningContext final : public DeviceContext {
   }
 
  private:
+  // A launch's arguments, a library's operands, or the host's.
+  struct BoundStep {
+    std::vector<std::byte> arguments;
+    LibraryAddresses operands{};
+    std::unique_ptr<HostStep> host;
+  };
+
   const Device& device() const { return *plan_->device; }
   const DriverFunctions& functions() const { return device().functions(); }
   const ContextLayout& layout() const { return plan_->layout; }
@@ -88,18 +95,38 @@ class RunningContext final : public DeviceContext {
     for (const PlannedStep& step : plan_->steps) {
       BoundStep& bound = steps_.emplace_back();
       if (const auto* launch = std::get_if<PlannedLaunch>(&step)) bound.arguments = arguments_of(*launch);
-      else
-        bound.host =
-            std::make_unique<HostStep>(std::get<PlannedHostStep>(step), host_at(layout().bytes), own_.memory.get());
+      else if (const auto* host = std::get_if<PlannedHostStep>(&step))
+        bound.host = std::make_unique<HostStep>(*host, host_at(layout().bytes), own_.memory.get());
+      else bind_library(std::get<PlannedLibraryCall>(step), bound);
     }
     return ok_status();
+  }
+
+  void bind_library(const PlannedLibraryCall& planned, BoundStep& bound) const {
+    for (std::size_t i = 0; i < planned.operands.size(); ++i) bound.operands[i] = address_of(planned.operands[i]);
+    bound.operands[kCallWorkspace] = own_.memory.get() + layout().workspace;
+    if (planned.after) bound.arguments = arguments_of(*planned.after);
+  }
+
+  // Once before they are recorded: what a library makes or loads in its first call is refused while a graph is.
+  Status call_libraries() {
+    bool are_any = false;
+    for (std::size_t i = 0; i < plan_->steps.size(); ++i) {
+      if (!std::holds_alternative<PlannedLibraryCall>(plan_->steps[i])) continue;
+      if (Status status = enqueue(i); !status) return status;
+      are_any = true;
+    }
+    return are_any ? wait() : ok_status();
+  }
+
+  Address address_of(const Location& location) const {
+    return (location.is_constant ? plan_->constants : own_.memory).get() + location.offset;
   }
 
   std::vector<std::byte> arguments_of(const PlannedLaunch& launch) const {
     std::vector<std::byte> arguments = launch.launch->arguments;
     for (std::size_t i = 0; i < launch.pointers.size(); ++i) {
-      const Location& location = launch.pointers[i];
-      const Address address = (location.is_constant ? plan_->constants : own_.memory).get() + location.offset;
+      const Address address = address_of(launch.pointers[i]);
       std::memcpy(arguments.data() + launch.launch->pointers[i].at, &address, sizeof address);
     }
     return arguments;
@@ -122,7 +149,14 @@ class RunningContext final : public DeviceContext {
   Status enqueue(std::size_t index) {
     BoundStep& bound = steps_[index];
     if (bound.host != nullptr) return bound.host->enqueue(device(), own_.stream.get());
-    const auto& planned = std::get<PlannedLaunch>(plan_->steps[index]);
+    const PlannedStep& step = plan_->steps[index];
+    const auto* library = std::get_if<PlannedLibraryCall>(&step);
+    if (library == nullptr) return launch(std::get<PlannedLaunch>(step), bound);
+    Status called = plan_->libraries->enqueue(*library->call, bound.operands, own_.stream.get());
+    return called && library->after ? launch(*library->after, bound) : called;
+  }
+
+  Status launch(const PlannedLaunch& planned, BoundStep& bound) const {
     return device().launch(*planned.launch, planned.function, bound.arguments.data(), own_.stream.get());
   }
 
@@ -219,11 +253,6 @@ class RunningContext final : public DeviceContext {
   };
   std::shared_ptr<const PlacedPlan> plan_;
   Resources own_;
-  // A launch's arguments, or the host's.
-  struct BoundStep {
-    std::vector<std::byte> arguments;
-    std::unique_ptr<HostStep> host;
-  };
   std::vector<BoundStep> steps_;                            // by step
   std::vector<bool> are_inputs_there_, are_outputs_there_;  // of a run: those whose memory is the device's
 };

@@ -1,9 +1,9 @@
 // Opening the CUDA driver. Part of cuda/.
 #include "cuda/driver.h"
 
-#include <dlfcn.h>
-
 #include <array>
+
+#include "cuda/finder.h"
 
 namespace octavo::cuda {
 namespace {
@@ -32,22 +32,6 @@ bool ends_the_process(int code) {
   const bool is_other = (code >= kPeerFirst && code <= kPeerLast) || (code >= kHostFirst && code <= kHostLast);
   return code >= 700 && code <= 720 && !is_other;
 }
-
-// Finds functions by name, and remembers the first that is not there.
-class Finder {
- public:
-  explicit Finder(void* library) : library_(library) {}
-  template <class Function>
-  void find(Function& function, const char* name) {
-    function = reinterpret_cast<Function>(dlsym(library_, name));
-    if (function == nullptr && missing_.empty()) missing_ = name;
-  }
-  const std::string& missing() const { return missing_; }
-
- private:
-  void* library_;
-  std::string missing_;
-};
 
 // Functions whose interface changed have a number behind their name.
 std::string find_all(void* library, DriverFunctions& f) {

@@ -2,11 +2,26 @@
 #include "cuda/cuda.h"
 #include "cuda/element_kernel.h"
 #include "cuda/strided.h"
+#include "cuda/unary_launch.h"
 #include "ops/binary/binary.h"
 #include "ops/cast/cast.h"
 #include "ops/unary/unary.h"
 
 namespace octavo::cuda {
+
+Launch unary_launch(const UnaryAttrs& function, std::int64_t elements, Operand x) {
+  LaunchMaker<UnaryArgs> maker;
+  UnaryArgs& args = maker.arguments;
+  args.elements = elements;
+  args.numbers = {function.alpha, function.beta};
+  args.kind = function.kind;
+  maker.point(args.x, x, 0);
+  maker.point(args.y, Operand::output, 0);
+  maker.launch.kernel = "unary_f32";
+  maker.for_threads(elements);
+  return maker.finish();
+}
+
 namespace {
 
 // ---- binary ----
@@ -47,17 +62,7 @@ std::string refuse_unary(const CallView& call) {
 }
 
 Result<std::unique_ptr<Step>> make_unary(const CallView& call, const StepSpec& spec) {
-  const auto& attrs = call.attrs->as<UnaryAttrs>();
-  LaunchMaker<UnaryArgs> maker;
-  UnaryArgs& args = maker.arguments;
-  args.elements = call.output().elements();
-  args.numbers = {attrs.alpha, attrs.beta};
-  args.kind = attrs.kind;
-  maker.point(args.x, Operand::input, 0);
-  maker.point(args.y, Operand::output, 0);
-  maker.launch.kernel = "unary_f32";
-  maker.for_threads(args.elements);
-  return maker.make(spec);
+  return make_launch_step(unary_launch(call.attrs->as<UnaryAttrs>(), call.output().elements(), Operand::input), spec);
 }
 
 // ---- cast ----

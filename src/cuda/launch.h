@@ -79,11 +79,12 @@ class LaunchMaker {
     launch.grid = {std::max<std::int64_t>(1, (threads + kThreads - 1) / kThreads), 1, 1};
   }
 
-  std::unique_ptr<Step> make(const StepSpec& spec) {
+  Launch finish() {
     launch.arguments.resize(sizeof arguments);
     std::memcpy(launch.arguments.data(), &arguments, sizeof arguments);
-    return make_launch_step(std::move(launch), spec);
+    return std::move(launch);
   }
+  std::unique_ptr<Step> make(const StepSpec& spec) { return make_launch_step(finish(), spec); }
 };
 
 // The largest grids that every device has.

@@ -18,7 +18,6 @@ class Placer {
 
   Result<std::shared_ptr<const PlacedPlan>> place(std::shared_ptr<const Device> device) {
     placed_->device = std::move(device);
-    placed_->layout = ContextLayout::of(plan_);
     if (!plan_.regions.empty()) {
       return Error{.kind = ErrorKind::invalid_input,
                    .found = "steps that run image by image",
@@ -26,6 +25,7 @@ class Placer {
     }
     const Device::Current current(*placed_->device);
     if (!current.status()) return current.status().errors();
+    if (Status status = prepare_libraries(); !status) return status.errors();
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
       if (Status status = add_step(i); !status) return status.errors();
     }
@@ -34,31 +34,70 @@ class Placer {
   }
 
  private:
+  // What these work in is part of the layout that the steps are placed by.
+  Status prepare_libraries() {
+    std::uint64_t workspace = 0;
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+      const auto* step = dynamic_cast<const LibraryStep*>(prepared_.steps[i].step.get());
+      if (step == nullptr) continue;
+      auto call = placed_->libraries->prepare(step->library(), step->conv(), name_of(i));
+      if (!call) return call.errors();
+      workspace = std::max(workspace, (*call)->workspace_bytes());
+      placed_->calls[i] = std::move(*call);
+    }
+    placed_->layout = ContextLayout::of(plan_, workspace);
+    return ok_status();
+  }
+
+  std::string name_of(std::size_t index) const {
+    return "step '" + plan_.report_of(index).name + "' (" + plan_.steps[index].kernel + ")";
+  }
+
   Status add_step(std::size_t index) {
-    const auto* step = dynamic_cast<const LaunchStep*>(prepared_.steps[index].step.get());
-    if (step == nullptr) {
+    const Step* step = prepared_.steps[index].step.get();
+    if (const auto* library = dynamic_cast<const LibraryStep*>(step)) return add_library_step(index, *library);
+    const auto* launched = dynamic_cast<const LaunchStep*>(step);
+    if (launched == nullptr) {
       add_host_step(index);
       return ok_status();
     }
-    auto function = placed_->device->function(step->launch());
+    auto launch = planned(launched->launch(), plan_.steps[index]);
+    if (!launch) return launch.errors();
+    placed_->steps.emplace_back(std::move(*launch));
+    return ok_status();
+  }
+
+  Result<PlannedLaunch> planned(const Launch& launch, const PlanStep& step) {
+    auto function = placed_->device->function(launch);
     if (!function) return function.errors();
-    PlannedLaunch launch{.launch = &step->launch(), .function = *function};
-    for (const PointerSlot& slot : step->launch().pointers)
-      launch.pointers.push_back(location_of(plan_.steps[index], slot));
-    placed_->steps.emplace_back(std::move(launch));
+    PlannedLaunch planned{.launch = &launch, .function = *function};
+    for (const PointerSlot& slot : launch.pointers) planned.pointers.push_back(location_of(step, slot));
+    return planned;
+  }
+
+  Status add_library_step(std::size_t index, const LibraryStep& step) {
+    PlannedLibraryCall planned_call{.call = placed_->calls.at(index).get()};
+    const auto operands = step.operands();
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      planned_call.operands[i] = location_of(plan_.steps[index], operands[i]);
+    if (step.after()) {
+      auto after = planned(*step.after(), plan_.steps[index]);
+      if (!after) return after.errors();
+      planned_call.after = std::move(*after);
+    }
+    placed_->steps.emplace_back(std::move(planned_call));
     return ok_status();
   }
 
   void add_host_step(std::size_t index) {
     const PlanStep& step = plan_.steps[index];
-    PlannedHostStep planned{.step = prepared_.steps[index].step.get(),
-                            .name = "step '" + plan_.report_of(index).name + "' (" + step.kernel + ")"};
-    for (const ValueIndex input : step.inputs) planned.inputs.push_back(host_operand(input, planned.bytes));
-    for (const ValueIndex output : step.outputs) planned.outputs.push_back(host_operand(output, planned.bytes));
-    planned.scratch = planned.bytes;
-    planned.bytes += aligned(planned.step->scratch_bytes());
-    placed_->layout.host_step_bytes = std::max(placed_->layout.host_step_bytes, planned.bytes);
-    placed_->steps.emplace_back(std::move(planned));
+    PlannedHostStep host{.step = prepared_.steps[index].step.get(), .name = name_of(index)};
+    for (const ValueIndex input : step.inputs) host.inputs.push_back(host_operand(input, host.bytes));
+    for (const ValueIndex output : step.outputs) host.outputs.push_back(host_operand(output, host.bytes));
+    host.scratch = host.bytes;
+    host.bytes += aligned(host.step->scratch_bytes());
+    placed_->layout.host_step_bytes = std::max(placed_->layout.host_step_bytes, host.bytes);
+    placed_->steps.emplace_back(std::move(host));
   }
 
   // At `end` of the host's memory, which goes on behind it.
@@ -121,8 +160,9 @@ class Placer {
 
 }  // namespace
 
-ContextLayout ContextLayout::of(const Plan& plan) {
-  ContextLayout layout{.first_tensor = aligned(plan.arena_bytes), .bytes = aligned(plan.arena_bytes)};
+ContextLayout ContextLayout::of(const Plan& plan, std::uint64_t workspace_bytes) {
+  ContextLayout layout{.workspace = aligned(plan.arena_bytes)};
+  layout.first_tensor = layout.bytes = layout.workspace + aligned(workspace_bytes);
   const auto add = [&](const PlanValue& value, auto& offsets, auto& sizes) {
     offsets.push_back(layout.bytes);
     sizes.push_back(value.bytes());
@@ -135,6 +175,8 @@ ContextLayout ContextLayout::of(const Plan& plan) {
 
 PlacedPlan::~PlacedPlan() {
   const Device::Current current(*device);
+  calls.clear();
+  libraries = {};
   constants = {};
 }
 

@@ -3,12 +3,14 @@
 #define OCTAVO_CUDA_PLACED_PLAN_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "cuda/device.h"
+#include "cuda/libraries/library_step.h"
 #include "plan/constants.h"
 #include "run/model.h"
 
@@ -44,22 +46,31 @@ struct PlannedHostStep {
   std::uint64_t bytes = 0;    // of the host's memory
 };
 
-using PlannedStep = std::variant<PlannedLaunch, PlannedHostStep>;
+// A call of a library, and the kernel behind it.
+struct PlannedLibraryCall {
+  const LibraryCall* call = nullptr;
+  std::array<Location, kCallWorkspace> operands;
+  std::optional<PlannedLaunch> after;
+};
 
-// Memory of a context: the arena, then the caller's tensors. The host's: the same tensors, then what its steps need,
-// one after the other in the same place.
+using PlannedStep = std::variant<PlannedLaunch, PlannedHostStep, PlannedLibraryCall>;
+
+// Memory of a context: the arena, what libraries work in, one call after the other, then the caller's tensors. The
+// host's: the same tensors, then what its steps need, likewise.
 struct ContextLayout {
   std::vector<std::uint64_t> inputs, outputs;            // offsets
   std::vector<std::uint64_t> input_bytes, output_bytes;  // of each
-  std::uint64_t first_tensor = 0, bytes = 0, host_step_bytes = 0;
+  std::uint64_t workspace = 0, first_tensor = 0, bytes = 0, host_step_bytes = 0;
 
-  static ContextLayout of(const Plan& plan);
+  static ContextLayout of(const Plan& plan, std::uint64_t workspace_bytes);
   std::uint64_t tensor_bytes() const { return bytes - first_tensor; }
 };
 
 struct PlacedPlan {
   std::shared_ptr<const Device> device;
   ContextLayout layout;
+  std::unique_ptr<Libraries> libraries = std::make_unique<Libraries>();
+  std::map<std::size_t, std::unique_ptr<LibraryCall>> calls;  // of them, by step
   std::vector<PlannedStep> steps;
   Owned<Address> constants;
 

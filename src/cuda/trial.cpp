@@ -27,7 +27,9 @@ class StepTrial final : public DeviceTrial {
     for (const auto& step : steps) {
       const auto* launched = dynamic_cast<const LaunchStep*>(step.get());
       if (launched == nullptr)
-        return Error{.kind = ErrorKind::resource, .found = "a step of a processor", .expected = "one of a device"};
+        return Error{.kind = ErrorKind::resource,
+                     .found = "a step of a processor or a library",
+                     .expected = "a kernel of a device"};
       auto function = device_->function(launched->launch());
       if (!function) return function.errors();
       launches_.push_back({launched, *function, launched->launch().arguments});

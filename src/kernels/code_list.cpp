@@ -106,7 +106,11 @@ std::span<const KernelCode* const> all_codes() {
 }
 
 std::string_view library_of(std::string_view kernel) {
-  return kernel.ends_with("_onednn") ? "octavo_onednn" : kernel.ends_with("_cuda") ? "octavo_cuda" : "";
+  if (kernel.ends_with("_onednn")) return "octavo_onednn";
+  for (const std::string_view of_device : {"_cuda", "_cudnn", "_cublaslt"}) {
+    if (kernel.ends_with(of_device)) return "octavo_cuda";
+  }
+  return "";
 }
 
 void prepare_thread() noexcept {

@@ -53,6 +53,7 @@ std::vector<const KernelChoice*> join_families() {
   add(cuda_float_conv_choices());
   add(cuda_float_depthwise_choices());
   add(cuda_hybrid_conv_choices());
+  add(cuda_library_conv_choices());
   add(cuda_line_choices());
   add(cuda_move_choices());
   add(cuda_pool_choices());

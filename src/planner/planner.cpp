@@ -428,6 +428,7 @@ class Planner {
       step.packed.push_back(
           add_value({.dtype = tensor.dtype, .shape = tensor.shape}, Place::constant, tensor.offset, {}));
     plan_.needs.add(kernel.code.needs);
+    if (is_of_device(kernel.code.needs)) plan_.needs.add(Isa::cuda);
     plan_.report.steps.push_back({.name = draft.name,
                                   .origin = draft.origin,
                                   .macs = saturating_sum(0, macs_of(call), calls),

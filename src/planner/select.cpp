@@ -19,7 +19,7 @@ bool is_scalar_only(const Machine& machine) { return machine.isa == IsaSet{}; }
 
 // Of a plan for a device.
 bool runs_on_host(const KernelChoice& kernel, const Machine& machine) {
-  return is_device(machine) && kernel.code.needs != Isa::cuda;
+  return is_device(machine) && !is_of_device(kernel.code.needs);
 }
 
 bool has_empty_operand(const OpCall& call) {

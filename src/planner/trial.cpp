@@ -69,7 +69,7 @@ void Trial::pack() {
 }
 
 Status Trial::prepare(const KernelChoice& kernel, std::span<const std::byte> schedule, double predicted_ns) {
-  const bool is_for_device = kernel.code.needs == Isa::cuda;
+  const bool is_for_device = is_of_device(kernel.code.needs);
   if (!is_for_device && !host_machine().isa.has(kernel.code.needs))
     return failed("this machine lacks " + std::string(name_of(kernel.code.needs)));
   on_device_.reset();

@@ -54,6 +54,7 @@ Status check_instructions(const CompiledModel& model, int number, std::shared_pt
     if (!opened) return in(model.source, opened.errors());
     device = std::move(*opened);
     has.add(Isa::cuda);
+    has.add(Isa::tf32);  // placing a plan opens the libraries that it names
   }
   const bool is_foreign = std::any_of(model.plans.begin(), model.plans.end(),
                                       [&](const Plan& plan) { return are_of_two_processors(plan.needs, has); }) ||

@@ -79,7 +79,7 @@ class StepPreparer {
     spec_.spec = op_;
     spec_.attrs = prepared.attrs.get();
     spec_.threads = options_.threads;
-    if (kernel_->needs == Isa::cuda || !is_for_device(plan_)) spec_.speeds = plan_.machine.speeds;
+    if (is_of_device(kernel_->needs) || !is_for_device(plan_)) spec_.speeds = plan_.machine.speeds;
     spec_.schedule = step_.schedule;
     auto step = kernel_->prepare(spec_);
     if (!step) return step.errors();
@@ -98,7 +98,7 @@ class StepPreparer {
     kernel_ = *it;
     if (kernel_->op != "*" && kernel_->op != step_.op)
       return damaged("kernel '" + step_.kernel + "' for " + step_.op, "a kernel of that operator");
-    if (!host_machine().isa.has(kernel_->needs) && !(kernel_->needs == Isa::cuda && is_for_device(plan_))) {
+    if (!host_machine().isa.has(kernel_->needs) && !(is_of_device(kernel_->needs) && is_for_device(plan_))) {
       return Error{.kind = ErrorKind::resource,
                    .found = "a kernel that needs " + std::string(name_of(kernel_->needs)),
                    .expected = "one for this machine, which has " + host_machine().isa.to_string()};

@@ -49,7 +49,7 @@ TEST_F(CliOptions, UnknownWordsAreListed) {
   expect(compile + "--calibration mse:5", 2, "percentile:99.99");
   expect(compile + "--corrections bias,fast-bias", 2, "none");
   expect(compile + "--batch-order rows", 2, "auto, steps or images");
-  expect("bench " + digits_ + "digits.onnx --compare fp32,int4", 2, "'int4', expected int8, fp32 or auto");
+  expect("bench " + digits_ + "digits.onnx --compare fp32,int4", 2, "'int4', expected int8, fp32, tf32 or auto");
 }
 
 // An fp32 file without samples runs as what it is; compiling one asks for what it is to become.

@@ -45,9 +45,9 @@ inline Result<std::shared_ptr<const Model>> load_for(const std::string& target, 
   return load_model(compile_graphs({&graph}, *machine_for_target(target)), options);
 }
 
-// The answer of a context to one input of bytes, of the shape of its plan's.
+// The answer of a context to one input, of the type and shape of its plan's.
 inline Result<Tensor> answer(Context& context, const Tensor& x) {
-  Tensor y(DType::u8, Shape(context.plan().output(0).shape));
+  Tensor y(context.plan().output(0).dtype, Shape(context.plan().output(0).shape));
   const ConstTensorView in = x.view();
   const TensorView out = y.view();
   if (Status status = context.run({&in, 1}, {&out, 1}); !status) return status.errors();

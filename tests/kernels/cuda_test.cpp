@@ -241,6 +241,11 @@ TEST(Cuda, NamesAndLimits) {
     EXPECT_TRUE(choice.code.name.ends_with("_cuda")) << choice.code.name;
     EXPECT_EQ(library_of(choice.code.name), "octavo_cuda");
   }
+  for (const KernelChoice& choice : cuda_library_conv_choices()) {
+    EXPECT_EQ(choice.code.needs, Isa::tf32) << choice.code.name;
+    EXPECT_FALSE(choice.is_exact) << choice.code.name;
+    EXPECT_EQ(library_of(choice.code.name), "octavo_cuda");
+  }
   EXPECT_EQ(cuda::grid_refusal({1, 1, 1}), "");
   EXPECT_NE(cuda::grid_refusal({1, 65536, 1}), "");
 }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "ops/cumsum/cumsum.h"
+#include "ops/fused_conv/fused_conv.h"
 #include "ops/quantized_conv/quantized_conv.h"
 #include "ops/unary/unary.h"
 #include "planner/planner.h"
@@ -38,6 +39,48 @@ TEST(CudaPlans, TilesFillTheDevice) {
   EXPECT_EQ(chosen_for(32, 56, 128), "conv_u8s8_128x128_cuda") << "many large ones";
   EXPECT_EQ(chosen_for(1, 7, 512), "conv_u8s8_32x32_cuda") << "few pixels: small ones, for more multiprocessors";
   EXPECT_EQ(chosen_for(1, 28, 96, 96), "depthwise_u8s8_cuda");
+}
+
+// Of f32, on a device whose plans may have calls of libraries, unless the machine says otherwise.
+std::string float_conv_for(const FusedConvAttrs& conv, const Shape& x, const Shape& y, const SelectOptions& options,
+                           bool has_libraries = true) {
+  Machine machine = *machine_for_target("cuda");
+  if (has_libraries) machine.isa.add(Isa::tf32);
+  const Attrs attrs = conv;
+  const Shape weights{y[3], conv.window.kernel[0].fixed(), conv.window.kernel[1].fixed(), x[3] / conv.groups};
+  const Fact in{.dtype = DType::f32, .shape = x},
+      w{.dtype = DType::f32, .shape = weights, .constant = std::make_shared<Tensor>(DType::f32, weights)};
+  const OpCall call{.spec = &kFusedConv,
+                    .attrs = &attrs,
+                    .inputs = {&in, &w, nullptr, &in},
+                    .outputs = {{.dtype = DType::f32, .shape = y}}};
+  const auto selection = choose(call, machine, options);
+  return selection ? std::string(selection->kernel->code.name) : to_string(selection.errors());
+}
+
+TEST(CudaPlans, LibrariesWinWhereTheyMayBeTaken) {
+  const SelectOptions exact, fp32{.needs_exact = false};
+  const FusedConvAttrs window{.window = {{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}},
+      product{.window = unit_window({1, 1}), .activation = {.kind = UnaryKind::gelu}};
+  const Shape image{1, 56, 56, 64}, tokens{1, 1, 128, 384}, wide{1, 1, 128, 1536};
+  EXPECT_EQ(float_conv_for(window, image, image, fp32), "conv_tf32_cudnn");
+  EXPECT_EQ(float_conv_for(product, tokens, wide, fp32), "product_tf32_cublaslt");
+  EXPECT_EQ(float_conv_for(product, {1, 1, 1, 25088}, {1, 1, 1, 4096}, fp32), "product_tf32_cublaslt");
+  const auto is_own = [](const std::string& kernel) { return kernel.starts_with("conv_f32_"); };
+  for (const auto& [options, has_libraries] : {std::pair(exact, true), std::pair(fp32, false)}) {
+    EXPECT_TRUE(is_own(float_conv_for(window, image, image, options, has_libraries)));
+    EXPECT_TRUE(is_own(float_conv_for(product, tokens, wide, options, has_libraries)));
+  }
+  FusedConvAttrs own = window;
+  own.groups = 64;
+  EXPECT_TRUE(is_own(float_conv_for(own, image, image, fp32))) << "groups";
+  own = window, own.residual = ResidualPlace::after_activation;
+  EXPECT_TRUE(is_own(float_conv_for(own, image, image, fp32))) << "an addition at the end";
+  // Of strides of 2 what one side has more than the other is read, or it is not.
+  own.residual = ResidualPlace::none, own.window = {{3, 3}, {2, 2}, {1, 1}, {0, 0}, {1, 1}};
+  EXPECT_TRUE(is_own(float_conv_for(own, image, {1, 28, 28, 64}, fp32))) << "padding on one side";
+  own.window = {{3, 3}, {2, 2}, {1, 1}, {1, 1}, {0, 0}};
+  EXPECT_EQ(float_conv_for(own, image, {1, 28, 28, 64}, fp32), "conv_tf32_cudnn");
 }
 
 TEST(CudaPlans, ADeviceRunsNothingOfProcessors) {

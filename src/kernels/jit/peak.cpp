@@ -223,7 +223,8 @@ double Peaks::int8_gmacs_of(Isa isa) const {
     case Isa::scalar:
     case Isa::avx2:
     case Isa::avx512:
-    case Isa::neon: break;
+    case Isa::neon:
+    case Isa::tf32: break;
   }
   return madd_gmacs;
 }

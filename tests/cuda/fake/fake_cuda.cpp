@@ -15,10 +15,12 @@
 
 namespace {
 
-constexpr int kInvalid = 1, kOutOfMemory = 2, kNoBinary = 209, kNotFound = 500, kFailed = 719;
+using namespace octavo::testing::fake;
+
+constexpr int kOutOfMemory = 2, kNoBinary = 209, kNotFound = 500;
 
 FakeCuda state;
-std::set<const void*> given;                   // handles and memory
+std::set<const void*> held;                    // handles and memory
 std::set<std::uint64_t> device_memory;         // where blocks of it begin
 std::vector<std::function<void()>>* recorded;  // while a graph is captured
 
@@ -26,28 +28,27 @@ using Graph = std::vector<std::function<void()>>;
 
 int called() { return state.calls++ == state.fail_at ? kFailed : 0; }
 
-// Of calls that need a context.
+}  // namespace
+
+namespace octavo::testing::fake {
+
 int called_with_context() {
   if (state.current < 1) ++state.wrong;
   const int code = called();
   return state.is_lost ? kFailed : code;
 }
 
-// Of what gives something back, which cannot fail.
 void check_context() {
   if (state.current < 1) ++state.wrong;
 }
 
-template <class T>
-void* give(T* object) {
-  given.insert(object);
+void count_given(const void* object) {
+  held.insert(object);
   ++state.live;
-  return object;
 }
 
-// Of what was given and not taken back.
 bool take_back(const void* object) {
-  if (given.erase(object) == 0) {
+  if (held.erase(object) == 0) {
     ++state.wrong;
     return false;
   }
@@ -56,19 +57,20 @@ bool take_back(const void* object) {
 }
 
 bool is_given(const void* object) {
-  if (given.contains(object)) return true;
+  if (held.contains(object)) return true;
   ++state.wrong;
   return false;
 }
 
-// Now, or whenever the graph is run.
+bool is_recording() { return recorded != nullptr; }
+
 int enqueue(std::function<void()> work) {
   if (recorded != nullptr) recorded->push_back(std::move(work));
   else work();
   return 0;
 }
 
-}  // namespace
+}  // namespace octavo::testing::fake
 
 extern "C" {
 
