@@ -108,7 +108,7 @@ def compile(
     """A model file, or what torch and onnx have in memory, as a `Model` that runs.
 
     `model`: see `docs/python.md`, Models. `calibrate`: samples for quantizing an fp32 file: a path as the command line takes it, or any
-    iterable of arrays, mappings or tuples (a DataLoader, a generator), read once. `precision`: "int8", "fp32" or "auto"; default: int8
+    iterable of arrays, mappings or tuples (a DataLoader, a generator), read once. `precision`: "int8", "fp32", "tf32" (beside target="cuda") or "auto"; default: int8
     where the file is quantized or samples are given; else an error, or fp32 with `unquantized="fp32"`. The other options are those of `octavo compile`, by the same names (docs/cli.md),
     `threads`, `plan_cache_bytes`, `context_bytes`, `max_iterations` and `device` are those of `load`. `cache_dir`: see `octavo.cache_dir`. `progress`: None shows it on a terminal and
     in a notebook; False, True, or a function of (phase, done, total).

@@ -409,7 +409,7 @@ class Planner {
     const KernelChoice& kernel = *draft.choice.kernel;
     const OpCall call = call_of(draft);
     const std::int64_t calls = plan_.calls_of(plan_.steps.size());
-    if (options_.on_step && may_be_tuned(draft))
+    if (options_.on_step && may_be_tuned(draft) && is_timed(kernel))
       options_.on_step(call, selection_of(draft, calls > 1 ? 1 : options_.threads), calls);
     PlanStep step{.op = std::string(call.spec->name),
                   .kernel = std::string(kernel.code.name),

@@ -68,7 +68,7 @@ bool is_better(const Legal& a, const Legal& b) {
 void rank(std::vector<Legal>& legal, const OpCall& call, const MeasuredCost& measured) {
   constexpr double kNear = 2.0;
   constexpr double kNoise = 0.03;
-  if (!measured || legal.size() < 2 || legal[1].rank != Rank::usual) return;
+  if (!measured || legal.size() < 2 || legal[1].rank != Rank::usual || !is_timed(*legal[0].kernel)) return;
   const double near_ns = kNear * legal[0].ns;
   const KernelChoice* predicted = legal[0].kernel;
   const auto ask = [&](Legal& candidate, Prospect prospect) {
@@ -156,7 +156,7 @@ struct ChosenWay {
 // The first tuned way of a legal kernel, which comes to the front; nothing where there is none.
 Result<std::optional<ChosenWay>> tuned_way(const OpCall& call, const Machine& machine, const SelectOptions& options,
                                            std::vector<Legal>& legal) {
-  if (!options.tuned) return std::optional<ChosenWay>();
+  if (!options.tuned || legal.empty() || !is_timed(*legal[0].kernel)) return std::optional<ChosenWay>();
   for (const TunedWay& way : options.tuned(call, options.threads)) {
     const auto it = std::find_if(legal.begin(), legal.end(),
                                  [&](const Legal& candidate) { return candidate.kernel->code.name == way.kernel; });

@@ -34,6 +34,10 @@ struct TunedWay {
 // Of a call on so many threads, the fastest first; empty where nothing was tuned.
 using TunedWays = std::function<std::vector<TunedWay>(const OpCall& call, int threads)>;
 
+// Whether trials can time a kernel. Where one that they cannot is predicted to be best, what was measured or tuned of
+// others says nothing.
+inline bool is_timed(const KernelChoice& kernel) { return kernel.code.needs != Isa::tf32; }
+
 struct SelectOptions {
   // Only kernels with the reference's bits: everything but a plan in fp32.
   bool needs_exact = true;

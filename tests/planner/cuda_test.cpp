@@ -83,6 +83,19 @@ TEST(CudaPlans, LibrariesWinWhereTheyMayBeTaken) {
   EXPECT_EQ(float_conv_for(own, image, {1, 28, 28, 64}, fp32), "conv_tf32_cudnn");
 }
 
+// No trial times them, so that those of other kernels do not count against them.
+TEST(CudaPlans, LibrariesWinWhateverWasMeasured) {
+  SelectOptions options{.needs_exact = false};
+  options.tuned = [](const OpCall&, int) { return std::vector<TunedWay>{{"conv_f32_direct_cuda", "", 1.0}}; };
+  options.measured = [](const KernelChoice& kernel, const OpCall&, Prospect) {
+    return kernel.code.needs == Isa::tf32 ? std::nullopt : std::optional(1.0);
+  };
+  const FusedConvAttrs window{.window = {{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}};
+  const Shape image{1, 56, 56, 64};
+  EXPECT_EQ(float_conv_for(window, image, image, options), "conv_tf32_cudnn");
+  EXPECT_EQ(float_conv_for(window, image, image, options, false), "conv_f32_direct_cuda");
+}
+
 TEST(CudaPlans, ADeviceRunsNothingOfProcessors) {
   EXPECT_EQ(machine_for_target("cuda")->isa.to_string(), "scalar cuda");
   Graph graph;
