@@ -5,6 +5,7 @@ cd "$(dirname "$0")" || exit 1
 failed=0
 timeout 540 ./kernels.sh || failed=1
 timeout 540 ./bits.sh || failed=1
+timeout 540 ./tune.sh || failed=1
 timeout 540 ./tf32.sh >tf32.txt || failed=1
 cat tf32.txt
 timeout 540 python3 peers.py | tee peers.txt

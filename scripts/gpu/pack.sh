@@ -2,7 +2,7 @@
 # Makes build/gpu.tar.xz: all that a bare machine with a CUDA device needs to say whether plans for devices are right, and how fast: the program with the
 # libraries that it links, the kernels, and the commands below. Networks of the zoo are made there; files of others are carried where they are named.
 #   scripts/gpu/pack.sh [MODEL...]
-#   on the machine: tar xf gpu.tar.xz && cd gpu && ./all.sh, or ./kernels.sh; ./bits.sh; ./tf32.sh; ./peers.py | tee peers.txt; ./soak.sh (each under nine minutes); ./table.sh
+#   on the machine: tar xf gpu.tar.xz && cd gpu && ./all.sh, or ./kernels.sh; ./bits.sh; ./tune.sh; ./tf32.sh; ./peers.py | tee peers.txt; ./soak.sh (each under nine minutes); ./table.sh
 set -eu
 cd "$(dirname "$0")/../.."
 make -s cuda >/dev/null

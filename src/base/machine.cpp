@@ -56,7 +56,7 @@ Machine cuda_machine() {
   machine.speeds.gigahertz = 1.755;
   machine.speeds.tile_gmacs = 1.755 * 4096.0;
   machine.speeds.memory_gbytes = 3350.0;
-  machine.speeds.barrier_ns = 1500.0;
+  machine.speeds.barrier_ns = 2900.0;
   return machine;
 }
 

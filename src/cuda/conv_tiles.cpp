@@ -9,7 +9,6 @@ namespace octavo::cuda {
 namespace {
 
 constexpr std::int64_t kStep = 64;  // bytes of K
-constexpr std::int64_t kThreads = 128;
 
 constexpr std::int64_t whole(std::int64_t n, std::int64_t unit) { return (n + unit - 1) / unit * unit; }
 
@@ -58,16 +57,18 @@ void place_conv(LaunchMaker<ConvArgs>& maker, const ConvSizes& s, const ConvTile
   args.group_in = static_cast<std::int32_t>(s.group_in), args.group_out = static_cast<std::int32_t>(s.group_out);
   args.padded_out = static_cast<std::int32_t>(s.padded_out), args.padded_k = static_cast<std::int32_t>(s.padded_k);
   maker.launch.grid = conv_grid(s, tile);
-  maker.launch.threads = kThreads;
+  maker.launch.threads = conv_threads(static_cast<int>(tile.rows));
   maker.launch.shared_bytes = static_cast<int>(stages_of(tile) * (tile.rows + tile.columns) * kStep);
 }
 
 double conv_ns(const CallView& call, const ConvSizes& s, const ConvTileShape& tile, const Machine& machine) {
   const std::array<std::int64_t, 3> grid = conv_grid(s, tile);
-  // What is left of the share where x is copied by smaller pieces: scripts/cuda_kernels.py.
-  const double gathering = copied_at_once(s.group_in) == 1 ? 0.2 : copied_at_once(s.group_in) == 4 ? 0.55 : 1.0;
+  // What is left of the share where x is copied by smaller pieces: by 1 byte as an H200 reached, by 4 as four times as
+  // many copies are expected to; nobody has timed those.
+  const double gathering = copied_at_once(s.group_in) == 1 ? 0.07 : copied_at_once(s.group_in) == 4 ? 0.2 : 1.0;
   const BlockWork work{.blocks = static_cast<double>(grid[0] * grid[1] * grid[2]),
                        .block_macs = static_cast<double>(tile.rows * tile.columns * s.padded_k),
+                       .block_sums = static_cast<double>(tile.rows * tile.columns),
                        .share = tile.share * gathering,
                        .steps = static_cast<double>(s.padded_k / kStep) / (stages_of(tile) - 1)};
   return std::max(machine.speeds.barrier_ns + blocks_ns(work, machine), memory_ns(call, machine));

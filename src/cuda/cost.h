@@ -14,10 +14,11 @@ namespace octavo::cuda {
 // Reads and writes all operands once.
 double memory_ns(const CallView& call, const Machine& machine);
 
-// Blocks of equal work, `block_macs` each, as fast as `share` of the tensor cores' peak: a multiprocessor takes one
-// after the other, the most loaded one counts. `steps` of K wait for each other where blocks are few.
+// Blocks of equal work: `block_macs` each, as fast as `share` of the tensor cores' peak, and `block_sums` to finish.
+// A multiprocessor takes one after the other, the most loaded one counts. `steps` of K wait for each other where blocks
+// are few.
 struct BlockWork {
-  double blocks = 1.0, block_macs = 0.0, share = 1.0, steps = 0.0;
+  double blocks = 1.0, block_macs = 0.0, block_sums = 0.0, share = 1.0, steps = 0.0;
 };
 double blocks_ns(const BlockWork& work, const Machine& machine);
 

@@ -1,8 +1,8 @@
 // Convolution as an implicit product of matrices: rows are pixels of y, columns channels of y, K the taps of the
 // window, channel by channel. Part of cuda/device/.
 //
-// A tile of kRows x kColumns sums is four warps' registers. K comes in steps of 64 bytes, which are copied to shared
-// memory some steps ahead:
+// A tile of kRows x kColumns sums is the registers of four warps, or eight. K comes in steps of 64 bytes, which are
+// copied to shared memory some steps ahead:
 //   stage   [kRows][64] of x, then [kColumns][64] of w; the four chunks of 16 bytes of a row are permuted by its number
 // so that neither 8 rows read by ldmatrix nor 8 chunks written meet in a bank; it is also how wgmma reads rows of 64
 // bytes. Where weights have an offset, each row of x is multiplied by ones, too: that sum times the offset of a channel
@@ -82,11 +82,10 @@ struct ConvKernel {
   OCTAVO_DEVICE void begin() {
     block.each([&](int t) {
       unrolled<Tile::kRowsOfThread>([&](auto i) {
-        const int row = t / kChunks + i * (Tile::kThreads / kChunks);
-        loads[t].corners[i] = corner_of(block.x() * Tile::kRows + row);
+        loads[t].corners[i] = corner_of(block.x() * Tile::kRows + t / Tile::kPieces + i * Tile::kRowsAtOnce);
       });
       loads[t].cursor = {};
-      loads[t].cursor.advance(p, t % kChunks * kChunkBytes);
+      loads[t].cursor.advance(p, t % Tile::kPieces * Tile::kPieceBytes);
       unrolled<Tile::kMmaM>([&](auto m) {
         unrolled<Tile::kMmaN>([&](auto n) { unrolled<4>([&](auto i) { sums[t].at[m][n][i] = 0; }); });
         if constexpr (Tile::kHasOffset) unrolled<4>([&](auto i) { sums[t].of_rows[m][i] = 0; });
@@ -109,25 +108,21 @@ struct ConvKernel {
   }
 
   OCTAVO_DEVICE std::byte* place_in(std::byte* to, int t, int i) const {
-    return to + swizzled(t / kChunks + i * (Tile::kThreads / kChunks), t % kChunks);
+    const int row = t / Tile::kPieces + i * Tile::kRowsAtOnce, at = t % Tile::kPieces * Tile::kPieceBytes;
+    return to + swizzled(row, at / kChunkBytes) + at % kChunkBytes;
   }
 
-  // Pieces of 4 or 16 neighbours.
   OCTAVO_DEVICE void load_pieces(const Loads& own, int t, std::byte* to) {
-    TapCursor at = own.cursor;
-    unrolled<kChunkBytes / Tile::kCopy>([&](auto part) {
-      const TapPlace place = place_of(at);
-      unrolled<Tile::kRowsOfThread>([&](auto i) {
-        std::byte* piece = place_in(to, t, i) + part * Tile::kCopy;
-        const std::byte* from = tap(own.corners[i], place);
-        if (Tile::kInRun && from == nullptr) {
-          unrolled<Tile::kCopy / 4>(
-              [&](auto word) { reinterpret_cast<std::uint32_t*>(piece)[word] = own.corners[i].padding; });
-        } else {
-          block.template copy_async<Tile::kCopy, true>(piece, from);
-        }
-      });
-      if constexpr (part < kChunkBytes / Tile::kCopy - 1) at.advance(p, Tile::kCopy);
+    const TapPlace place = place_of(own.cursor);
+    unrolled<Tile::kRowsOfThread>([&](auto i) {
+      std::byte* piece = place_in(to, t, i);
+      const std::byte* from = tap(own.corners[i], place);
+      if (Tile::kInRun && from == nullptr) {
+        unrolled<Tile::kCopy / 4>(
+            [&](auto word) { reinterpret_cast<std::uint32_t*>(piece)[word] = own.corners[i].padding; });
+      } else {
+        block.template copy_async<Tile::kCopy, true>(piece, from);
+      }
     });
   }
 
@@ -233,11 +228,9 @@ struct ConvKernel {
   // Of a step, while the next one is copied: done when it is waited for.
   OCTAVO_DEVICE void multiply_by_group(const std::byte* x) {
     block.begin_products();
-    unrolled<Tile::kMmaM>([&](auto m) {
-      block.template multiply_group<Tile::kColumns>([&](int t) {
-        return GroupOperands<Tile::kColumns>{sums[t].at[m], x + m * kGroupRows * kStepBytes,
-                                             x + Tile::kRows * kStepBytes};
-      });
+    block.template multiply_group<Tile::kColumns>([&](int t) {
+      return GroupOperands<Tile::kColumns>{sums[t].at[0], x + t / kGroup * kGroupRows * kStepBytes,
+                                           x + Tile::kRows * kStepBytes};
     });
     block.commit_products();
   }

@@ -86,7 +86,7 @@ struct ConvResult {
         const auto rest = rests == nullptr ? Reals{} : *reinterpret_cast<const Reals*>(rests + kColumn);
         unrolled<Tile::kMmaM>([&](auto m) __attribute__((always_inline)) {
           unrolled<2>([&](auto half) __attribute__((always_inline)) {
-            constexpr int kRow = m * Tile::kMmaPitch + half * 8;
+            constexpr int kRow = m * kMmaRows + half * 8;
             finish_pair<kAddition>(sums[t].at[m][n], half, bias, multiplier, rest,
                                    corner + kRow * Tile::kBytePitch + kColumn);
           });

@@ -34,23 +34,25 @@ __device__ __forceinline__ void conv_tile(const ConvArgs& arguments) {
 
 }  // namespace
 
-// 128 threads each; as many blocks on a multiprocessor as its registers are to be shared by.
-extern "C" __global__ void __launch_bounds__(128, 2) conv_128x128_16(const __grid_constant__ ConvArgs a) {
+// conv_threads each; as many blocks on a multiprocessor as its registers are to be shared by. Threads that copy by 4
+// bytes have more rows to remember.
+constexpr int kNarrow = kHasGroups ? 3 : 2, kByFour = kHasGroups ? 2 : 1;
+extern "C" __global__ void __launch_bounds__(256, 2) conv_128x128_16(const __grid_constant__ ConvArgs a) {
   conv_tile<128, 128, 16>(a);
 }
-extern "C" __global__ void __launch_bounds__(128, 2) conv_128x128_4(const __grid_constant__ ConvArgs a) {
+extern "C" __global__ void __launch_bounds__(256, kByFour) conv_128x128_4(const __grid_constant__ ConvArgs a) {
   conv_tile<128, 128, 4>(a);
 }
-extern "C" __global__ void __launch_bounds__(128, 2) conv_128x128_1(const __grid_constant__ ConvArgs a) {
+extern "C" __global__ void __launch_bounds__(256, 2) conv_128x128_1(const __grid_constant__ ConvArgs a) {
   conv_tile<128, 128, 1>(a);
 }
-extern "C" __global__ void __launch_bounds__(128, 3) conv_128x64_16(const __grid_constant__ ConvArgs a) {
+extern "C" __global__ void __launch_bounds__(256, kNarrow) conv_128x64_16(const __grid_constant__ ConvArgs a) {
   conv_tile<128, 64, 16>(a);
 }
-extern "C" __global__ void __launch_bounds__(128, 3) conv_128x64_4(const __grid_constant__ ConvArgs a) {
+extern "C" __global__ void __launch_bounds__(256, 2) conv_128x64_4(const __grid_constant__ ConvArgs a) {
   conv_tile<128, 64, 4>(a);
 }
-extern "C" __global__ void __launch_bounds__(128, 3) conv_128x64_1(const __grid_constant__ ConvArgs a) {
+extern "C" __global__ void __launch_bounds__(256, kNarrow) conv_128x64_1(const __grid_constant__ ConvArgs a) {
   conv_tile<128, 64, 1>(a);
 }
 extern "C" __global__ void __launch_bounds__(128, 4) conv_64x64_16(const __grid_constant__ ConvArgs a) {
@@ -91,13 +93,13 @@ extern "C" __global__ void __launch_bounds__(128, 8) conv_32x32_1_offset(const _
 }
 
 // With scales of the run.
-extern "C" __global__ void __launch_bounds__(128, 3) conv_run_128x64_16(const __grid_constant__ ConvArgs a) {
+extern "C" __global__ void __launch_bounds__(256, kNarrow) conv_run_128x64_16(const __grid_constant__ ConvArgs a) {
   conv_tile<128, 64, 16, false, XScale::in_run>(a);
 }
-extern "C" __global__ void __launch_bounds__(128, 3) conv_run_128x64_4(const __grid_constant__ ConvArgs a) {
+extern "C" __global__ void __launch_bounds__(256, 2) conv_run_128x64_4(const __grid_constant__ ConvArgs a) {
   conv_tile<128, 64, 4, false, XScale::in_run>(a);
 }
-extern "C" __global__ void __launch_bounds__(128, 3) conv_run_128x64_1(const __grid_constant__ ConvArgs a) {
+extern "C" __global__ void __launch_bounds__(256, kNarrow) conv_run_128x64_1(const __grid_constant__ ConvArgs a) {
   conv_tile<128, 64, 1, false, XScale::in_run>(a);
 }
 extern "C" __global__ void __launch_bounds__(128, 4) conv_run_64x64_16(const __grid_constant__ ConvArgs a) {

@@ -22,6 +22,9 @@ inline constexpr int kMmaRows = 16, kMmaColumns = 8, kMmaBytes = 32;
 
 inline constexpr int kGroup = 4 * kWarp, kGroupRows = 64, kGroupBytes = 64;
 
+// Threads of a convolution's tile of so many rows.
+constexpr int conv_threads(int rows) { return rows < 128 ? kGroup : 2 * kGroup; }
+
 // Steps of K in shared memory, of a convolution's tile of so many rows: small ones wait for memory more than they
 // multiply.
 constexpr int conv_stages(int rows) { return rows <= 32 ? 12 : 4; }
