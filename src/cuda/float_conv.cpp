@@ -4,6 +4,7 @@
 
 #include "cuda/cost.h"
 #include "cuda/cuda.h"
+#include "cuda/float_conv_call.h"
 #include "cuda/launch.h"
 #include "cuda/window.h"
 #include "ops/fused_conv/fused_conv.h"
@@ -11,8 +12,6 @@
 namespace octavo::cuda {
 namespace {
 
-enum Input : std::size_t { kX = 0, kW = 1, kBias = 2, kResidual = 3 };
-enum Packed : std::size_t { kWeights = 0, kBiases = 1 };
 enum class Way { tiles, direct };
 
 constexpr std::int64_t kTile = 64;
@@ -52,14 +51,7 @@ std::string refuse(const CallView& call) {
 
 template <Way way>
 std::string refusal(const OpCall& call) {
-  for (const std::size_t i : {kW, kBias}) {
-    if (i < call.inputs.size() && call.inputs[i] != nullptr && !call.inputs[i]->is_constant())
-      return "needs constant weights";
-  }
-  for (const std::size_t i : {kX, kResidual}) {
-    if (i < call.inputs.size() && call.inputs[i] != nullptr && call.inputs[i]->is_constant())
-      return "needs a variable x and residual";
-  }
+  if (std::string reason = refuse_float_variables(call); !reason.empty()) return reason;
   return refuse<way>(view_of(call));
 }
 

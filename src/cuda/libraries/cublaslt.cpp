@@ -3,7 +3,7 @@
 
 #include "base/tensor.h"
 #include "cuda/finder.h"
-#include "cuda/libraries/libraries.h"
+#include "cuda/libraries/session.h"
 
 namespace octavo::cuda {
 namespace {
@@ -28,33 +28,7 @@ std::string find_all(void* library, Functions& f) {
   return in.missing();
 }
 
-// A handle, and calls as Status.
-class Session {
- public:
-  explicit Session(const Functions& functions) : functions_(functions) {}
-  const Functions& functions() const { return functions_; }
-  Handle handle() const { return handle_.get(); }
-  Status start() {
-    Handle handle = nullptr;
-    const int code = functions_.create(&handle);
-    return keep(code, handle, handle_, functions_.destroy);
-  }
-
-  Status check(int code, const std::string& doing) const {
-    return code == 0 ? ok_status() : Status(library_failed(doing, functions_.error_text(code), code));
-  }
-  // What a call that returned `code` has made.
-  template <class Object>
-  Status keep(int code, Object object, Owned<Object>& owned, int (*destroy)(Object)) const {
-    if (Status status = check(code, "asking cuBLASLt"); !status) return status;
-    owned = Owned<Object>(object, destroy);
-    return ok_status();
-  }
-
- private:
-  const Functions functions_;
-  Owned<Handle> handle_;
-};
+using Session = LibrarySession<Functions, Handle>;
 
 // Matrices are columns one after the other there: y [OC, pixels] is w [C, OC], transposed, by x [C, pixels].
 class Call final : public LibraryCall {
@@ -89,10 +63,8 @@ class Call final : public LibraryCall {
 
   Status make_matrix(Owned<Matrix>& matrix, std::int64_t rows, std::int64_t columns) {
     const Functions& f = session_.functions();
-    Matrix made = nullptr;
-    const int code =
-        f.create_matrix(&made, kFloat, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns), rows);
-    return session_.keep(code, made, matrix, f.destroy_matrix);
+    return session_.make(matrix, f.create_matrix, f.destroy_matrix, kFloat, static_cast<std::uint64_t>(rows),
+                         static_cast<std::uint64_t>(columns), rows);
   }
 
   Status describe(const LibraryConv& conv) {
@@ -101,9 +73,8 @@ class Call final : public LibraryCall {
     if (Status status = make_matrix(w_, k, columns); !status) return status;
     if (Status status = make_matrix(x_, k, conv.pixels()); !status) return status;
     if (Status status = make_matrix(y_, columns, conv.pixels()); !status) return status;
-    Product product = nullptr;
-    const int code = f.create_product(&product, kTf32Products, kFloat);
-    if (Status status = session_.keep(code, product, product_, f.destroy_product); !status) return status;
+    if (Status status = session_.make(product_, f.create_product, f.destroy_product, kTf32Products, kFloat); !status)
+      return status;
     if (Status status = set(kTransposeA, std::int32_t{kTransposed}); !status) return status;
     // An algorithm is chosen by how the bias is aligned, too; a call has another address.
     if (Status status = set(kBiasPointer, std::uintptr_t{kAlignment}); !status) return status;
@@ -114,19 +85,17 @@ class Call final : public LibraryCall {
     constexpr std::uint64_t kMostBytes = std::uint64_t{32} << 20;
     const Functions& f = session_.functions();
     Owned<Preference> preference;
-    Preference made = nullptr;
-    const int code = f.create_preference(&made);
-    if (Status status = session_.keep(code, made, preference, f.destroy_preference); !status) return status;
+    if (Status status = session_.make(preference, f.create_preference, f.destroy_preference); !status) return status;
     const auto prefer = [&](int attribute, const auto& value) {
-      return session_.check(f.set_preference(made, attribute, &value, sizeof value), "asking cuBLASLt");
+      return session_.check(f.set_preference(preference.get(), attribute, &value, sizeof value), "asking cuBLASLt");
     };
     if (Status status = prefer(kMostWorkspace, kMostBytes); !status) return status;
     for (const int attribute : {kAlignmentA, kAlignmentB, kAlignmentC, kAlignmentD}) {
       if (Status status = prefer(attribute, static_cast<std::uint32_t>(kAlignment)); !status) return status;
     }
     int found = 0;
-    const int asked =
-        f.choose(session_.handle(), product_.get(), w_.get(), x_.get(), y_.get(), y_.get(), made, 1, &chosen_, &found);
+    const int asked = f.choose(session_.handle(), product_.get(), w_.get(), x_.get(), y_.get(), y_.get(),
+                               preference.get(), 1, &chosen_, &found);
     if (Status status = session_.check(asked, "asking cuBLASLt for an algorithm"); !status) return status;
     if (found == 1 && chosen_.status == 0) return ok_status();
     return library_failed("asking cuBLASLt for an algorithm", "none that computes it", found);
@@ -139,31 +108,10 @@ class Call final : public LibraryCall {
   Proposal chosen_;
 };
 
-class CublasLt final : public OpenLibrary {
- public:
-  explicit CublasLt(const Functions& functions) : session_(functions) {}
-  Status start() { return session_.start(); }
-  Result<std::unique_ptr<LibraryCall>> prepare(const LibraryConv& conv) override {
-    auto call = std::make_unique<Call>(session_);
-    if (Status status = call->prepare(conv); !status) return status.errors();
-    return std::unique_ptr<LibraryCall>(std::move(call));
-  }
-
- private:
-  Session session_;
-};
-
 }  // namespace
 
 Result<std::unique_ptr<OpenLibrary>> open_cublaslt(const std::string& library) {
-  const auto loaded = load_library(library, "cuBLASLt");
-  if (!loaded) return loaded.errors();
-  Functions functions{};
-  if (const std::string lacking = find_all(*loaded, functions); !lacking.empty())
-    return library_lacks(library, lacking);
-  auto cublaslt = std::make_unique<CublasLt>(functions);
-  if (Status status = cublaslt->start(); !status) return status.errors();
-  return std::unique_ptr<OpenLibrary>(std::move(cublaslt));
+  return open_by<Call, Functions, Handle>(find_all, {"cuBLASLt", library});
 }
 
 }  // namespace octavo::cuda

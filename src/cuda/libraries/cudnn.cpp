@@ -2,7 +2,7 @@
 #include "cuda/libraries/cudnn.h"
 
 #include "cuda/finder.h"
-#include "cuda/libraries/libraries.h"
+#include "cuda/libraries/session.h"
 
 namespace octavo::cuda {
 namespace {
@@ -33,29 +33,7 @@ std::string find_all(void* library, Functions& f) {
   return in.missing();
 }
 
-// A handle, and calls as Status.
-class Session {
- public:
-  explicit Session(const Functions& functions) : functions_(functions) {}
-  const Functions& functions() const { return functions_; }
-  Handle handle() const { return handle_.get(); }
-  Status start() { return make(handle_, functions_.create, functions_.destroy); }
-
-  Status check(int code, const std::string& doing) const {
-    return code == 0 ? ok_status() : Status(library_failed(doing, functions_.error_text(code), code));
-  }
-  template <class Object>
-  Status make(Owned<Object>& owned, int (*create)(Object*), int (*destroy)(Object)) const {
-    Object object = nullptr;
-    if (Status status = check(create(&object), "asking cuDNN"); !status) return status;
-    owned = Owned<Object>(object, destroy);
-    return ok_status();
-  }
-
- private:
-  const Functions functions_;
-  Owned<Handle> handle_;
-};
+using Session = LibrarySession<Functions, Handle>;
 
 class Call final : public LibraryCall {
  public:
@@ -141,31 +119,10 @@ class Call final : public LibraryCall {
   Algorithm algorithm_;
 };
 
-class Cudnn final : public OpenLibrary {
- public:
-  explicit Cudnn(const Functions& functions) : session_(functions) {}
-  Status start() { return session_.start(); }
-  Result<std::unique_ptr<LibraryCall>> prepare(const LibraryConv& conv) override {
-    auto call = std::make_unique<Call>(session_);
-    if (Status status = call->prepare(conv); !status) return status.errors();
-    return std::unique_ptr<LibraryCall>(std::move(call));
-  }
-
- private:
-  Session session_;
-};
-
 }  // namespace
 
 Result<std::unique_ptr<OpenLibrary>> open_cudnn(const std::string& library) {
-  const auto loaded = load_library(library, "cuDNN");
-  if (!loaded) return loaded.errors();
-  Functions functions{};
-  if (const std::string lacking = find_all(*loaded, functions); !lacking.empty())
-    return library_lacks(library, lacking);
-  auto cudnn = std::make_unique<Cudnn>(functions);
-  if (Status status = cudnn->start(); !status) return status.errors();
-  return std::unique_ptr<OpenLibrary>(std::move(cudnn));
+  return open_by<Call, Functions, Handle>(find_all, {"cuDNN", library});
 }
 
 }  // namespace octavo::cuda

@@ -3,6 +3,8 @@
 
 #include <dlfcn.h>
 
+#include "cuda/libraries/session.h"
+
 namespace octavo::cuda {
 namespace {
 
@@ -10,22 +12,21 @@ constexpr const char* kWithout = "Plans need none without --precision tf32";
 
 }  // namespace
 
-// It stays loaded, as the driver does.
-Result<void*> load_library(const std::string& name, const std::string& what) {
-  void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+Result<void*> load_library(const LibraryName& name) {
+  void* library = dlopen(name.file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library != nullptr) return library;
   return Error{.kind = ErrorKind::resource,
                .where = "CUDA",
-               .found = "no " + what + ": " + std::string(dlerror()),
-               .expected = "NVIDIA's " + what + " (" + name + ") where the system or LD_LIBRARY_PATH has libraries",
+               .found = "no " + name.what + ": " + std::string(dlerror()),
+               .expected = "NVIDIA's " + name.what + " where the system or LD_LIBRARY_PATH has libraries",
                .hint = kWithout};
 }
 
-Error library_lacks(const std::string& name, const std::string& function) {
+Error library_lacks(const LibraryName& name, const std::string& function) {
   return {.kind = ErrorKind::resource,
           .where = "CUDA",
-          .found = name + " without " + function,
-          .expected = "a release that has it",
+          .found = name.file + " without " + function,
+          .expected = "a release of " + name.what + " that has it",
           .hint = kWithout};
 }
 

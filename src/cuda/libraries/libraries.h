@@ -63,11 +63,6 @@ class Libraries {
   std::mutex mutex_;
 };
 
-// For those who open one.
-Result<void*> load_library(const std::string& name, const std::string& what);
-Error library_lacks(const std::string& name, const std::string& function);
-Error library_failed(const std::string& doing, const char* text, int code);
-
 }  // namespace octavo::cuda
 
 #endif  // OCTAVO_CUDA_LIBRARIES_LIBRARIES_H_

@@ -4,6 +4,7 @@
 
 #include "cuda/cost.h"
 #include "cuda/cuda.h"
+#include "cuda/float_conv_call.h"
 #include "cuda/libraries/library_step.h"
 #include "cuda/unary_launch.h"
 #include "cuda/window.h"
@@ -11,9 +12,6 @@
 
 namespace octavo::cuda {
 namespace {
-
-enum Input : std::size_t { kX = 0, kW = 1, kBias = 2, kResidual = 3 };
-enum Packed : std::size_t { kWeights = 0, kBiases = 1 };
 
 bool is_product(const WindowArgs& w) {
   return w.kernel_h == 1 && w.kernel_w == 1 && w.stride_h == 1 && w.stride_w == 1 && w.out_height == w.height &&
@@ -55,14 +53,7 @@ std::string refuse(const CallView& call) {
 
 template <Library library>
 std::string refusal(const OpCall& call) {
-  for (const std::size_t i : {kW, kBias}) {
-    if (i < call.inputs.size() && call.inputs[i] != nullptr && !call.inputs[i]->is_constant())
-      return "needs constant weights";
-  }
-  for (const std::size_t i : {kX, kResidual}) {
-    if (i < call.inputs.size() && call.inputs[i] != nullptr && call.inputs[i]->is_constant())
-      return "needs a variable x and residual";
-  }
+  if (std::string reason = refuse_float_variables(call); !reason.empty()) return reason;
   return refuse<library>(view_of(call));
 }
 
