@@ -9,6 +9,7 @@ timeout 540 ./tune.sh || failed=1
 timeout 540 ./tf32.sh >tf32.txt || failed=1
 cat tf32.txt
 timeout 540 python3 peers.py | tee peers.txt
-timeout 540 ./soak.sh | tee soak.txt || failed=1
+timeout 540 ./soak.sh >soaked.txt || failed=1
+cat soaked.txt
 ./table.sh
 exit $failed

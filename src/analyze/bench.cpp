@@ -159,6 +159,7 @@ Result<Entrant> enter(const BenchVariant& variant, const BenchOptions& options) 
   entrant.run.times.runs_ns.resize(static_cast<std::size_t>(contexts.count));
   entrant.run.load_ms = (*hello)["load_ms"].get<double>();
   entrant.run.first_run_ms = (*hello)["first_run_ms"].get<double>();
+  entrant.run.is_for_device = (*hello)["is_for_device"].get<bool>();
   entrant.run.gmac = (*hello)["macs"].get<double>() * 1e-9;
   entrant.run.context_bytes = (*hello)["context_bytes"].get<std::uint64_t>();
   entrant.run.model_bytes = (*hello)["model_bytes"].get<std::uint64_t>();
@@ -243,7 +244,7 @@ Result<std::vector<BenchRun>> bench(const std::vector<BenchVariant>& variants, c
   std::vector<BenchRun> runs;
   for (Entrant& entrant : entrants) {
     BenchRun& run = entrant.run;
-    const auto peak = peak_macs_per_second(run.precision);
+    const auto peak = run.is_for_device ? std::nullopt : peak_macs_per_second(run.precision);
     // More contexts than cores do not make a higher peak.
     const int cores = run.variant.contexts ? std::min(run.threads, host_machine().cores) : run.threads;
     if (peak) run.share_of_peak = run.gmac * 1e9 * run.runs_per_second() / (*peak * cores);

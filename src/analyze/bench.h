@@ -48,7 +48,8 @@ struct BenchRun {
   std::uint64_t context_bytes = 0;      // v1::Context::memory_bytes of each
   std::uint64_t model_bytes = 0;        // shared by all: packed weights, and what is resident of the rest once loaded
   double gmac = 0.0;                    // of one run
-  std::optional<double> share_of_peak;  // of what the machine's multiply-add units can do in this precision
+  bool is_for_device = false;           // a CUDA device runs it
+  std::optional<double> share_of_peak;  // of what the host's multiply-add units can do in this precision
 
   std::string_view precision_name() const { return variant.word.empty() ? name_of(precision) : variant.word; }
   bool is_of_plan_of(const BenchRun& other) const;

@@ -60,6 +60,7 @@ nlohmann::json described(const Session& session) {
           {"shapes", shapes_of(session.plan().inputs)},
           {"threads", session.threads()},
           {"macs", session.plan().macs},
+          {"is_for_device", session.plan().is_for_device},
           {"context_bytes", session.memory_bytes()}};
 }
 

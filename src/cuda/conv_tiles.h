@@ -16,7 +16,7 @@ namespace octavo::cuda {
 // A ConvTile of cuda/device/conv.h.
 struct ConvTileShape {
   std::int64_t rows, columns;
-  double share;  // of the tensor cores' peak that its loop over K allows: scripts/cuda_kernels.py
+  double share;  // of the tensor cores' peak that its loop over K reaches, as fitted to what an H200 took
 };
 inline constexpr ConvTileShape kTile128x128{128, 128, 0.74}, kTile128x64{128, 64, 0.51}, kTile64x64{64, 64, 0.41},
     kTile32x32{32, 32, 0.15};
