@@ -18,7 +18,8 @@ TILES = [
     ("arm64_neon", "Products)0", r"smull2?", 8, "5, 1"),
     ("arm64_neon", "Products)1", r"smlal2", 16, "5, 1"),
     ("arm64/words", "WordsTile", r"smlal2?", 4, "4, 4"),  # of 16-bit integers
-    ("arm64_dotprod", "DotTile", r"udot", 16, "6, 4"),
+    ("arm64_dotprod", "Loads)0", r"udot", 16, "6, 4"),
+    ("arm64_dotprod", "Loads)1", r"udot", 16, "6, 4"),  # for cores that execute in order
     ("arm64_i8mm", "MmlaTile", r"usmmla", 32, "2, 4"),  # pairs of pixels
 ]
 # Object, what a function's name has in it, its instruction, what one is worth, and in what. One loop of each.

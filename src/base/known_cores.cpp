@@ -26,21 +26,21 @@ struct Core {
 };
 
 // Rates: Arm's Software Optimization Guides, which LLVM's scheduling models (AArch64Sched*.td, llvm-mca) restate; of
-// the A53 and A55, which execute in order, what LLVM's models say that the loops of tiles reach. Cores without an
-// instruction have 0. Clocks and caches: data sheets of the products.
+// the A53 and A55, which execute in order, what LLVM's models say that the loops of tiles reach, but for udot, whose
+// tiles know how long they wait. Cores without an instruction have 0. Clocks and caches: data sheets of the products.
 constexpr Core kCores[] = {
-    {"cortex-a53", 0x41d03, Isa::neon, {1, 0.53, 0.36, 0.83, 0, 0}, 1.4, 32, 512, 512},        // Raspberry Pi 3B+
-    {"cortex-a55", 0x41d05, Isa::dotprod, {1, 0.95, 0.45, 0.83, 0.7, 0}, 1.8, 32, 128, 3072},  // RK3588
-    {"cortex-a72", 0x41d08, Isa::neon, {2, 1, 1, 1, 0, 0}, 2.3, 32, 512, 2048},                // Graviton
-    {"cortex-a76", 0x41d0b, Isa::dotprod, {2, 2, 1, 1, 2, 0}, 2.4, 64, 512, 2048},             // Raspberry Pi 5
-    {"cortex-a77", 0x41d0d, Isa::dotprod, {2, 2, 1, 1, 2, 0}, 2.4, 64, 256, 4096},             // Snapdragon 865
-    {"cortex-a78", 0x41d41, Isa::dotprod, {2, 2, 1, 1, 2, 0}, 2.2, 64, 256, 4096},             // Jetson Orin
-    {"cortex-x1", 0x41d44, Isa::dotprod, {4, 4, 2, 2, 4, 0}, 2.8, 64, 1024, 4096},             // Tensor
-    {"cortex-x2", 0x41d48, Isa::i8mm, {4, 4, 2, 2, 4, 4}, 3.0, 64, 1024, 6144},                // Snapdragon 8 Gen 1
-    {"neoverse-n1", 0x41d0c, Isa::dotprod, {2, 2, 1, 1, 2, 0}, 2.5, 64, 1024, 32768},          // Graviton2
-    {"neoverse-n2", 0x41d49, Isa::i8mm, {2, 2, 1, 1, 2, 2}, 2.75, 64, 1024, 65536},            // Yitian 710
-    {"neoverse-v1", 0x41d40, Isa::i8mm, {4, 4, 2, 2, 4, 4}, 2.6, 64, 1024, 32768},             // Graviton3
-    {"neoverse-v2", 0x41d4f, Isa::i8mm, {4, 4, 2, 2, 4, 4}, 2.8, 64, 2048, 36864},             // Graviton4
+    {"cortex-a53", 0x41d03, Isa::neon, {1, 0.53, 0.36, 0.83, 0, 0}, 1.4, 32, 512, 512},      // Raspberry Pi 3B+
+    {"cortex-a55", 0x41d05, Isa::dotprod, {1, 0.95, 0.45, 0.83, 1, 0}, 1.8, 32, 128, 3072},  // RK3588
+    {"cortex-a72", 0x41d08, Isa::neon, {2, 1, 1, 1, 0, 0}, 2.3, 32, 512, 2048},              // Graviton
+    {"cortex-a76", 0x41d0b, Isa::dotprod, {2, 2, 1, 1, 2, 0}, 2.4, 64, 512, 2048},           // Raspberry Pi 5
+    {"cortex-a77", 0x41d0d, Isa::dotprod, {2, 2, 1, 1, 2, 0}, 2.4, 64, 256, 4096},           // Snapdragon 865
+    {"cortex-a78", 0x41d41, Isa::dotprod, {2, 2, 1, 1, 2, 0}, 2.2, 64, 256, 4096},           // Jetson Orin
+    {"cortex-x1", 0x41d44, Isa::dotprod, {4, 4, 2, 2, 4, 0}, 2.8, 64, 1024, 4096},           // Tensor
+    {"cortex-x2", 0x41d48, Isa::i8mm, {4, 4, 2, 2, 4, 4}, 3.0, 64, 1024, 6144},              // Snapdragon 8 Gen 1
+    {"neoverse-n1", 0x41d0c, Isa::dotprod, {2, 2, 1, 1, 2, 0}, 2.5, 64, 1024, 32768},        // Graviton2
+    {"neoverse-n2", 0x41d49, Isa::i8mm, {2, 2, 1, 1, 2, 2}, 2.75, 64, 1024, 65536},          // Yitian 710
+    {"neoverse-v1", 0x41d40, Isa::i8mm, {4, 4, 2, 2, 4, 4}, 2.6, 64, 1024, 32768},           // Graviton3
+    {"neoverse-v2", 0x41d4f, Isa::i8mm, {4, 4, 2, 2, 4, 4}, 2.8, 64, 2048, 36864},           // Graviton4
 };
 
 Machine machine_of(const Core& core) {

@@ -84,5 +84,14 @@ TEST(Arm64, PredictionsGoByTheCore) {
   EXPECT_GT(cycles("cortex-a53", "arm64-neon"), cycles("cortex-a72", "arm64-neon"));
 }
 
+TEST(Arm64, CoresThatExecuteInOrderGetLoadsFarBeforeTheirUse) {
+  const auto chosen = [](const char* core) {
+    const ConvCall conv(-127);
+    return choose(conv.call, *arm64_core(core), {})->kernel->code.name;
+  };
+  EXPECT_EQ(chosen("cortex-a55"), "conv_u8s8_6x4_dotprod_ahead");
+  for (const char* core : {"cortex-a76", "neoverse-n1"}) EXPECT_EQ(chosen(core), "conv_u8s8_6x4_dotprod") << core;
+}
+
 }  // namespace
 }  // namespace octavo

@@ -1,6 +1,7 @@
 // Convolution tiles by udot. Part of kernels/conv/.
 #include "kernels/conv/arm64_epilogue.h"
 #include "kernels/conv/arm64_tiles.h"
+#include "kernels/simd/udot_ahead.h"
 
 namespace octavo {
 namespace {
@@ -55,9 +56,15 @@ __attribute__((noinline)) void sum_x(const TileArgs& args, int32x4_t* excess) {
   });
 }
 
+// How w is loaded.
+enum class Loads {
+  together,  // two or four vectors by one instruction: the fewest instructions
+  ahead,     // each right behind the last use of its register: for cores that execute in order
+};
+
 // acc[p][v] += x[p] (4 bytes, in all lanes) * w[v] (4 channels). w [dword][vector][lane][4].
 //   registers: pixels * vectors sums, 16 bytes of x of each pixel, w as it comes: 6 * 4 + 6 + 2
-template <int kPixels, int kVectors>
+template <Loads kLoads, int kPixels, int kVectors>
 struct DotTile {
   int32x4_t acc[kPixels][kVectors];
   const std::uint8_t* w;
@@ -85,7 +92,11 @@ struct DotTile {
   inline __attribute__((always_inline)) void add_run(const std::uint8_t* x, const TileRuns& runs) {
     const PixelsOfRun<kPixels> pixels(x, runs);
     const std::int64_t whole = pixels.sixteens(runs);
-    for (std::int64_t k = -whole; k != 0; k += 16) add_sixteen(pixels, k);
+    if constexpr (kLoads == Loads::ahead) {
+      add_whole(pixels, whole);
+    } else {
+      for (std::int64_t k = -whole; k != 0; k += 16) add_sixteen(pixels, k);
+    }
     if (whole == runs.run_bytes) return;
     uint8x16_t bytes[kPixels];
     unrolled<kPixels>([&](auto p) __attribute__((always_inline)) { bytes[p] = pixels.eight(p); });
@@ -104,6 +115,16 @@ struct DotTile {
     uint8x16_t bytes[kPixels];
     unrolled<kPixels>([&](auto p) __attribute__((always_inline)) { bytes[p] = pixels.sixteen(p, k); });
     add_dwords<4>(bytes);
+  }
+  // All of a run but its last eight bytes. 16 bytes of x meet 16 vectors of w.
+  inline __attribute__((always_inline)) void add_whole(const PixelsOfRun<kPixels>& pixels, std::int64_t whole) {
+    static_assert(4 * kVectors == kAheadVectors);
+    w += kAheadVectors * whole;
+    const std::uint8_t* vectors[kAheadVectors];
+    unrolled<kAheadVectors>([&](auto i) __attribute__((always_inline)) { vectors[i] = w + 16 * i; });
+    add_ahead<16>(
+        pixels.end, vectors,
+        whole, [&](auto p, auto v) __attribute__((always_inline))->int32x4_t & { return acc[p][v]; });
   }
   // Two or four vectors of w at a time: one instruction loads them.
   template <int kDwords>
@@ -147,8 +168,18 @@ struct DotTile {
   }
 };
 
+template <int kPixels, int kVectors>
+using TogetherTile = DotTile<Loads::together, kPixels, kVectors>;
+
 }  // namespace
 
-constexpr CompiledTiles kTilesDotprod = compiled_tiles<DotTile, kTileDotprod>();
+constexpr CompiledTiles kTilesDotprod = compiled_tiles<TogetherTile, kTileDotprod>();
+// Blocks of fewer vectors are rare: their loads stay together.
+constexpr CompiledTiles kTilesDotprodAhead = [] {
+  CompiledTiles tiles = kTilesDotprod;
+  unrolled<CompiledTiles::kMostPixels>(
+      [&](auto p) { tiles.functions[p][kMostTileVectors - 1] = &DotTile<Loads::ahead, p + 1, kMostTileVectors>::run; });
+  return tiles;
+}();
 
 }  // namespace octavo

@@ -16,6 +16,7 @@ struct CompiledTiles {
 extern const CompiledTiles kTilesNeonBytes;
 extern const CompiledTiles kTilesNeonPairs;
 extern const CompiledTiles kTilesDotprod;
+extern const CompiledTiles kTilesDotprodAhead;
 extern const CompiledTiles kTilesI8mm;
 extern const CompiledTiles kTilesNeonWords;  // TileKind::products
 extern const CompiledTiles kTilesSums;       // TileKind::sums

@@ -207,6 +207,7 @@ constexpr KernelChoice kChoices[] = {
     hybrid_kernel<kTileNeonBytes>("hybrid_conv_u8s8_5x1_neon", Isa::neon),
     hybrid_kernel<kTileNeonPairs>("hybrid_conv_u8s8_5x1_neon_pairs", Isa::neon),
     hybrid_kernel<kTileDotprod>("hybrid_conv_u8s8_6x4_dotprod", Isa::dotprod),
+    hybrid_kernel<kTileDotprodAhead>("hybrid_conv_u8s8_6x4_dotprod_ahead", Isa::dotprod),
     hybrid_kernel<kTileI8mm>("hybrid_conv_u8s8_4x4_i8mm", Isa::i8mm),
 };
 constexpr auto kCodes = codes_of(kChoices);

@@ -64,6 +64,7 @@ constexpr KernelChoice kChoices[] = {
     conv_kernel<kTileNeonBytes>("conv_u8s8_5x1_neon", Isa::neon),
     conv_kernel<kTileNeonPairs>("conv_u8s8_5x1_neon_pairs", Isa::neon),
     conv_kernel<kTileDotprod>("conv_u8s8_6x4_dotprod", Isa::dotprod),
+    conv_kernel<kTileDotprodAhead>("conv_u8s8_6x4_dotprod_ahead", Isa::dotprod),
     conv_kernel<kTileI8mm>("conv_u8s8_4x4_i8mm", Isa::i8mm),
 };
 constexpr auto kCodes = codes_of(kChoices);

@@ -11,7 +11,7 @@ namespace octavo {
 namespace {
 
 // Of one vector times one dword of x, as measured on Cascade Lake: at best two vpdpbusd a cycle.
-double cycles_per_step(MacStep step) {
+double cycles_per_step(MacStep step, const MachineSpeeds& speeds) {
   switch (step) {
     case MacStep::avx2_words: return 1.6;
     case MacStep::avx2_bytes: return 2.1;
@@ -19,6 +19,9 @@ double cycles_per_step(MacStep step) {
     case MacStep::neon_bytes: return 2.2;
     case MacStep::neon_pairs: return 2.0;
     case MacStep::neon_mmla: return 0.25;
+    // Cores that start one vector in a cycle execute in order, and wait for loads that stand right before their use.
+    case MacStep::neon_dot: return speeds.vectors_per_cycle < 2.0 ? 0.71 : 0.5;
+    case MacStep::neon_dot_ahead: return 0.55;
     default: return 0.5;
   }
 }
@@ -106,7 +109,8 @@ double tile_cycles(const ConvGeometry& g, const TileTarget& target, int pixels, 
                    const MachineSpeeds& speeds) {
   constexpr double kCallCycles = 30.0;
   const double accumulators = static_cast<double>(pixels) * vectors;
-  const double per_dword = std::max(5.0, accumulators * cycles_per_step(target.step) * target.cycle_scale(speeds));
+  const double per_dword =
+      std::max(5.0, accumulators * cycles_per_step(target.step, speeds) * target.cycle_scale(speeds));
   return static_cast<double>(g.k_dwords()) * g.share_inside() * per_dword + accumulators * 3.0 + kCallCycles;
 }
 

@@ -31,11 +31,12 @@ enum class MacStep : std::uint8_t {
   pairs_avx2,     // vpmaddwd, vpaddd
   amx,  // tdpbusd: up to 16 dwords of x for 16 pixels meet those of w for 16 channels; amx_tile.h has its code
   // aarch64, compiled (arm64_tile.h)
-  neon_bytes,  // smull, sadalp on s8: 8 bytes of K of a pixel and channel; partial sums in four lanes
-  neon_pairs,  // smull, smlal, sadalp: exact where no weight is -128
-  neon_dot,    // udot, of weights that are 128 more
-  neon_mmla,   // usmmla: 8 bytes of K of two pixels and two channels
-  neon_words,  // smlal by lane, of s16: pairs as above, whose first and second numbers lie apart
+  neon_bytes,      // smull, sadalp on s8: 8 bytes of K of a pixel and channel; partial sums in four lanes
+  neon_pairs,      // smull, smlal, sadalp: exact where no weight is -128
+  neon_dot,        // udot, of weights that are 128 more
+  neon_dot_ahead,  // the same, each load far before its use: more instructions, for cores that execute in order
+  neon_mmla,       // usmmla: 8 bytes of K of two pixels and two channels
+  neon_words,      // smlal by lane, of s16: pairs as above, whose first and second numbers lie apart
 };
 
 inline constexpr int kMostPixels = 64;  // of any target's tile
@@ -55,7 +56,7 @@ struct TileTarget {
   // x is read as x - 128, in s8: biases have 128 times the sum of the weights in them.
   bool flips_x() const { return step == MacStep::neon_bytes || step == MacStep::neon_pairs; }
   // Weights are packed as w + 128, in u8, and tiles subtract 128 times the sum of x, once for all channels.
-  bool raises_weights() const { return step == MacStep::neon_dot; }
+  bool raises_weights() const { return step == MacStep::neon_dot || step == MacStep::neon_dot_ahead; }
   bool is_avx2() const { return step == MacStep::avx2_words || step == MacStep::avx2_bytes; }
   DType weight_type() const {
     if (raises_weights()) return DType::u8;
@@ -89,7 +90,8 @@ inline double TileTarget::cycle_scale(const MachineSpeeds& speeds) const {
     case MacStep::pairs_avx2: return speeds.cycle_scale(&MachineSpeeds::madd256_gmacs);
     case MacStep::neon_bytes:
     case MacStep::neon_pairs: return speeds.cycle_scale(&MachineSpeeds::smull_gmacs);
-    case MacStep::neon_dot: return speeds.cycle_scale(&MachineSpeeds::udot_gmacs);
+    case MacStep::neon_dot:
+    case MacStep::neon_dot_ahead: return speeds.cycle_scale(&MachineSpeeds::udot_gmacs);
     case MacStep::neon_mmla: return speeds.cycle_scale(&MachineSpeeds::usmmla_gmacs);
     case MacStep::neon_words: return speeds.cycle_scale(&MachineSpeeds::smlal_gmacs);
     default: return speeds.cycle_scale(&MachineSpeeds::dot256_gmacs);
@@ -105,6 +107,7 @@ inline constexpr TileTarget kTileAvx2Bytes{MacStep::avx2_bytes, 8, 2, 12};
 inline constexpr TileTarget kTileNeonBytes{MacStep::neon_bytes, 4, 1, 5};
 inline constexpr TileTarget kTileNeonPairs{MacStep::neon_pairs, 4, 1, 5};
 inline constexpr TileTarget kTileDotprod{MacStep::neon_dot, 4, 4, 24};
+inline constexpr TileTarget kTileDotprodAhead{MacStep::neon_dot_ahead, 4, 4, 24};
 inline constexpr TileTarget kTileI8mm{MacStep::neon_mmla, 4, 4, 16};
 inline constexpr TileTarget kPairs512{MacStep::pairs512, 16, 4, 28};
 inline constexpr TileTarget kPairs256{MacStep::pairs256, 8, 2, 12};

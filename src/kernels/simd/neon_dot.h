@@ -3,6 +3,7 @@
 #define OCTAVO_KERNELS_SIMD_NEON_DOT_H_
 
 #include "kernels/simd/neon.h"
+#include "kernels/simd/udot_ahead.h"
 
 namespace octavo {
 namespace {
@@ -36,12 +37,27 @@ struct NeonDot : Neon {
   static constexpr bool kMixesSigns = false;
 
   static S32 add_quads(S32 sum, S32 a, S32 b) { return {dot(sum.low, a.low, b.low), dot(sum.high, a.high, b.high)}; }
-  // By number `i` of four, in all lanes.
-  using FourQuads = uint8x16_t;
-  static FourQuads load_quads(const std::int32_t* p) { return vreinterpretq_u8_s32(vld1q_s32(p)); }
-  template <int i>
-  static S32 add_quads_by(S32 sum, FourQuads a, S32 b) {
-    return {dot_by<i>(sum.low, a, b.low), dot_by<i>(sum.high, a, b.high)};
+  // sums[r][h] += a's row r times b's vector h, of the first lanes, a multiple of four, which it gives: as in Products.
+  template <int kRows>
+  static inline __attribute__((always_inline)) std::int64_t add_fours(S32 (&sums)[kRows][2], const std::int32_t* a,
+                                                                      std::int64_t a_stride, const std::int32_t* b,
+                                                                      std::int64_t b_stride, std::int64_t depth) {
+    const std::int64_t lanes = depth & ~std::int64_t{3};
+    const std::uint8_t *rows[kRows], *vectors[kAheadVectors];
+    unrolled<kRows>([&](auto r) __attribute__((always_inline)) { rows[r] = bytes_of(a + r * a_stride + lanes); });
+    unrolled<kAheadVectors>([&](auto i) __attribute__((always_inline)) {
+      constexpr int kQuads = i / 4, kHalf = i % 4 / 2, kPart = i % 2;
+      vectors[i] = bytes_of(b + kHalf * b_stride + (lanes + kQuads) * kLanes + kPart * 4);
+    });
+    int32x4_t acc[kRows][4] = {};
+    add_ahead<8>(
+        rows, vectors,
+        4 * lanes, [&](auto r, auto v) __attribute__((always_inline))->int32x4_t & { return acc[r][v]; });
+    unrolled<kRows>([&](auto r) __attribute__((always_inline)) {
+      sums[r][0] = {acc[r][0], acc[r][1]};
+      sums[r][1] = {acc[r][2], acc[r][3]};
+    });
+    return lanes;
   }
 
  private:
@@ -49,9 +65,8 @@ struct NeonDot : Neon {
     return vreinterpretq_s32_u32(
         vdotq_u32(vreinterpretq_u32_s32(sum), vreinterpretq_u8_s32(a), vreinterpretq_u8_s32(b)));
   }
-  template <int i>
-  static One::S32 dot_by(One::S32 sum, FourQuads a, One::S32 b) {
-    return vreinterpretq_s32_u32(vdotq_laneq_u32(vreinterpretq_u32_s32(sum), vreinterpretq_u8_s32(b), a, i));
+  static const std::uint8_t* bytes_of(const std::int32_t* quads) {
+    return reinterpret_cast<const std::uint8_t*>(quads);
   }
 };
 

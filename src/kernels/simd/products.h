@@ -5,13 +5,11 @@
 
 #include <cstdint>
 
-#include "kernels/simd/unrolled.h"
-
 namespace octavo {
 namespace {
 
 // Sums of `depth` products, by Lanes::add(sum, a, b): kRows rows of a, `a_stride` lanes apart, by two vectors of b,
-// `b_stride` apart. Where a Simd multiplies by quads of a register (FourQuads), lanes are quads.
+// `b_stride` apart. Where a Simd has a loop of its own (add_fours), lanes are quads.
 template <class S, class Lanes, int kRows>
 struct Products {
   typename S::S32 sums[kRows][2];
@@ -20,9 +18,8 @@ struct Products {
                                                  std::int64_t b_stride, std::int64_t depth) {
     for (auto& row : sums) row[0] = row[1] = S::set_s32(0);
     std::int64_t d = 0;
-    if constexpr (requires { typename S::FourQuads; }) {
-      for (; d + 4 <= depth; d += 4) add_four(a + d, a_stride, b + d * S::kLanes, b + b_stride + d * S::kLanes);
-    }
+    if constexpr (requires { S::add_fours(sums, a, a_stride, b, b_stride, depth); })
+      d = S::add_fours(sums, a, a_stride, b, b_stride, depth);
     for (; d < depth; ++d) {
       const typename S::S32 first = S::load_s32(b + d * S::kLanes), second = S::load_s32(b + b_stride + d * S::kLanes);
       for (int r = 0; r < kRows; ++r) {
@@ -31,20 +28,6 @@ struct Products {
         sums[r][1] = Lanes::add(sums[r][1], row, second);
       }
     }
-  }
-
- private:
-  inline __attribute__((always_inline)) void add_four(const std::int32_t* a, std::int64_t a_stride,
-                                                      const std::int32_t* first, const std::int32_t* second) {
-    typename S::FourQuads rows[kRows];
-    unrolled<kRows>([&](auto r) __attribute__((always_inline)) { rows[r] = S::load_quads(a + r * a_stride); });
-    unrolled<4>([&](auto i) __attribute__((always_inline)) {
-      const typename S::S32 b[] = {S::load_s32(first + i * S::kLanes), S::load_s32(second + i * S::kLanes)};
-      unrolled<kRows>([&](auto r) __attribute__((always_inline)) {
-        sums[r][0] = S::template add_quads_by<i>(sums[r][0], rows[r], b[0]);
-        sums[r][1] = S::template add_quads_by<i>(sums[r][1], rows[r], b[1]);
-      });
-    });
   }
 };
 

@@ -10,7 +10,7 @@ namespace {
 // f(0), ..., f(kCount - 1), numbers that the compiler knows: GCC unrolls loops after it has decided that what they
 // index lies in memory.
 template <int kCount, class F>
-inline __attribute__((always_inline)) void unrolled(const F& f) {
+constexpr __attribute__((always_inline)) void unrolled(const F& f) {
   [&]<int... i>(std::integer_sequence<int, i...>) __attribute__((always_inline)) {
     (f(std::integral_constant<int, i>()), ...);
   }

@@ -11,6 +11,7 @@ const CompiledTiles* tiles_of(const TileConfig& config) {
     case MacStep::neon_bytes: return &kTilesNeonBytes;
     case MacStep::neon_pairs: return &kTilesNeonPairs;
     case MacStep::neon_dot: return &kTilesDotprod;
+    case MacStep::neon_dot_ahead: return &kTilesDotprodAhead;
     case MacStep::neon_mmla: return &kTilesI8mm;
     default: return nullptr;
   }
