@@ -4,7 +4,7 @@
     scripts/cuda_kernels.py BUILD [--markdown]
 
 BUILD is a folder that was configured with OCTAVO_CUDA. Ends with 1 where a kernel spills registers, uses local memory, is missing for an architecture, or
-where a convolution has no tensor core instruction in its loop. The share is that of the tensor cores' peak which the instructions of the loop over K allow:
+where a convolution or attention of bytes has no tensor core instruction in its loop. The share is that of the tensor cores' peak which the instructions of the loop over K allow:
 the time of its IMMA over the longest of that, the time to issue all of its instructions, and the time of shared memory. Waiting is not in it.
 """
 import argparse
@@ -113,7 +113,7 @@ def main():
             loop = kernel.loop()
             if kernel.stack or kernel.local:
                 wrong.append(f"sm_{architecture}: {kernel.name} has {kernel.stack} bytes of stack, {kernel.local} of local memory")
-            if kernel.name.startswith("conv_") and not loop:
+            if kernel.name.startswith(("conv_", "attention_q8_tile")) and not loop:
                 wrong.append(f"sm_{architecture}: {kernel.name} has no tensor core instruction in a loop")
             share, bound = loop.share(architecture) if loop else (0, "")
             row = [f"sm_{architecture}", f"{kernel.name:16}", f"{kernel.registers:3} registers", f"{len(kernel.code):5} instructions"]

@@ -10,9 +10,12 @@ export LD_LIBRARY_PATH="$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 work=bits
 mkdir -p "$work"
 
+# What is compiled: a file in int8, or of encoders the one in fp32, because only there attention becomes one of bytes (a standard QDQ file leaves it in f32).
+encoder() { case "$1" in minilm* | bert*) ;; *) false ;; esac; }
+
 # NAME FILE BATCH: compiled for both and compared; what was found into a file of its own. Files whose batch is fixed have one.
 compare() {
-  precision=$(case "$2" in *fp32*) echo "--precision fp32" ;; esac)
+  precision=$(case "$2" in *fp32*) echo "--precision fp32" ;; *.q.onnx | */*) ;; *) echo "--calibrate random --samples 1" ;; esac)
   at="$work/$1-$3"
   # shellcheck disable=SC2086
   if ! ./octavo compile "$2" $precision --target cuda --batch "$3" -o "$at.octv" >"$at.compile" 2>&1; then
@@ -33,8 +36,9 @@ prepare() {
       name=$1 file=$1.q.onnx
       if [ ! -f "$file" ]; then
         ./octavo zoo "$1" -o "$1.onnx" >/dev/null 2>&1 && ./octavo quantize "$1.onnx" --calibrate random --samples 1 -o "$file" >/dev/null 2>&1
-        rm -f "$1.onnx"
+        encoder "$1" || rm -f "$1.onnx"
       fi
+      ! encoder "$1" || file=$1.onnx
       ;;
   esac
   for batch in ${BATCHES:-1 32 256}; do compare "$name" "$file" "$batch"; done

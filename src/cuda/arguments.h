@@ -357,6 +357,7 @@ struct HeadOperand {
   const std::byte* x = nullptr;
   std::int64_t columns = 0, first = 0;
   std::int32_t zero_point = 0, is_signed = 0;
+  std::int32_t piece = 4;  // of bytes in tiles: how many are copied at once, 4 or kAttentionPiece
 };
 
 // Added to scores, or 0 where a key is hidden; where both are null there is none. Axes of a batch end at the last one.
@@ -364,7 +365,8 @@ struct MaskArgs {
   const float* added = nullptr;
   const std::uint8_t* shown = nullptr;
   std::int64_t size[kMostAxes] = {}, stride[kMostAxes] = {};
-  std::int64_t head_stride = 0, query_stride = 0, key_stride = 0;
+  std::int64_t head_stride = 0, query_stride = 0;
+  std::int32_t key_stride = 0;  // 1, or 0 where all keys have one
 };
 
 struct AttentionArgs {
@@ -382,6 +384,24 @@ struct AttentionArgs {
 };
 
 inline constexpr int kTileKeys = 64;  // rows of k and v, and columns of the result, of a tile of attention
+
+inline constexpr int kAttentionPiece = 16;
+
+// Of bytes, in shared memory: the table of weights; q [rows][pitch]; 64 rows of k, twice; of 64 columns of v, twice;
+// four words for each query; one for each key. Rows begin an odd number of sixteen bytes apart, so that eight of them
+// meet in no bank.
+struct ByteAttentionSizes {
+  static constexpr int kTable = 256, kValuePitch = kTileKeys + kAttentionPiece;
+  int pitch = 0;
+
+  static constexpr ByteAttentionSizes of(const AttentionArgs& p) {
+    return {.pitch = (static_cast<int>(p.head_size) + 31) / 32 * 32 + kAttentionPiece};
+  }
+  constexpr std::int64_t bytes(std::int64_t rows, std::int64_t keys) const {
+    const std::int64_t whole_keys = (keys + kTileKeys - 1) / kTileKeys * kTileKeys;
+    return rows * pitch + 2 * kTileKeys * (pitch + kValuePitch) + kTable + 16 * rows + 4 * whole_keys;
+  }
+};
 
 // How far rows of four-byte elements are apart in shared memory: of q, of k and v, of scores. Those of operands differ
 // by four modulo 32 banks where heads are a multiple of 32, scores by 16, whose rows have room for four more.

@@ -49,7 +49,7 @@ AttentionArgs attention_args(const CallView& call) {
   if (!call.input(kAttentionMask).exists()) return args;
   const auto layout = AttentionMaskLayout::of(*call.input(kAttentionMask).shape, Shape(sizes.scores(heads)));
   args.mask.head_stride = layout.head_stride;
-  args.mask.query_stride = layout.query_stride, args.mask.key_stride = layout.key_stride;
+  args.mask.query_stride = layout.query_stride, args.mask.key_stride = static_cast<std::int32_t>(layout.key_stride);
   for (std::size_t i = 0; i < layout.batch.size(); ++i) {
     const std::size_t to = kMostAxes - layout.batch.size() + i;
     args.mask.size[to] = layout.batch[i], args.mask.stride[to] = layout.batch_strides[i];
@@ -84,28 +84,50 @@ std::string refuse_rows(const CallView& call) {
   return {};
 }
 
-// 64, 32 or 16 queries: the fewest that fit, where blocks are few.
-Cut tile_cut(const CallView& call) {
+// 64, 32 or 16 queries: the fewest that fit, where blocks are few. bytes_of(rows): of shared memory.
+template <class BytesOf>
+Cut cut_by_tiles(const CallView& call, const BytesOf& bytes_of) {
   constexpr std::int64_t kEnoughBlocks = 256;
-  const auto sizes = AttentionTileSizes::of(attention_args(call));
-  int rows = 64;
+  std::int64_t rows = 64;
   const auto blocks = [&] {
     const auto grid = grid_of(call, rows);
     return grid[0] * grid[1] * grid[2];
   };
-  while (rows > 16 && (sizes.bytes(rows) > kTileSharedBytes || blocks() < kEnoughBlocks)) rows /= 2;
-  return {rows, 2 * rows, sizes.bytes(rows)};
+  while (rows > 16 && (bytes_of(rows) > kTileSharedBytes || blocks() < kEnoughBlocks)) rows /= 2;
+  return {rows, static_cast<int>(2 * rows), bytes_of(rows)};
+}
+Cut tile_cut(const CallView& call) {
+  const auto sizes = AttentionTileSizes::of(attention_args(call));
+  return cut_by_tiles(call, [&](std::int64_t rows) { return sizes.bytes(static_cast<int>(rows)); });
+}
+Cut byte_tile_cut(const CallView& call) {
+  const AttentionArgs args = attention_args(call);
+  const auto sizes = ByteAttentionSizes::of(args);
+  return cut_by_tiles(call, [&](std::int64_t rows) { return sizes.bytes(rows, args.keys); });
 }
 
-std::string refuse_tile(const CallView& call) {
-  constexpr std::int64_t kMost = 2048;  // of whatever is added up below
-  const AttentionArgs args = attention_args(call);
-  if (std::max({args.keys, args.head_size, args.value_size}) > kMost || tile_cut(call).shared_bytes > kTileSharedBytes)
-    return "needs the scores of 16 queries, and 64 keys, in 96 KiB";
+constexpr std::int64_t kMostOfHead = 2048;  // what sizes of shared memory are computed of
+
+std::string refuse_alignment(const AttentionArgs& args) {
   if (args.head_size % 4 != 0 || args.value_size % 4 != 0) return "needs heads and values of a multiple of four";
   for (const HeadOperand& operand : args.operand)
     if (operand.columns % 4 != 0 || operand.first % 4 != 0) return "needs operands whose heads are aligned to four";
   return {};
+}
+std::string refuse_tile(const CallView& call) {
+  const AttentionArgs args = attention_args(call);
+  if (std::max({args.keys, args.head_size, args.value_size}) > kMostOfHead ||
+      tile_cut(call).shared_bytes > kTileSharedBytes)
+    return "needs the scores of 16 queries, and 64 keys, in 96 KiB";
+  return refuse_alignment(args);
+}
+std::string refuse_byte_tile(const CallView& call) {
+  const AttentionArgs args = attention_args(call);
+  for (const HeadOperand& operand : args.operand)
+    if (operand.is_signed != 0) return "needs q, k and v in u8";
+  if (args.head_size > kMostOfHead || byte_tile_cut(call).shared_bytes > kTileSharedBytes)
+    return "needs 16 queries, tiles of 64 keys, and a word for each key in 96 KiB";
+  return refuse_alignment(args);
 }
 
 template <Cut (*cut)(const CallView&), std::string (*refuse_cut)(const CallView&)>
@@ -169,6 +191,12 @@ Result<std::unique_ptr<Step>> launch_stored(std::string kernel, const Cut& cut, 
   args.factor = epilogue.affine->multiplier, args.offset = epilogue.affine->offset;
   args.is_real = epilogue.round == nullptr ? 1 : 0;
   if (epilogue.round != nullptr) args.round = row_round(*epilogue.round);
+  const std::int64_t size[] = {args.head_size, args.head_size, args.value_size};
+  for (std::size_t i = 0; i < 3; ++i) {
+    HeadOperand& operand = args.operand[i];
+    const bool is_wide = (operand.columns | operand.first | size[i]) % kAttentionPiece == 0;
+    operand.piece = is_wide ? kAttentionPiece : 4;
+  }
   maker.point(args.table, Operand::input, kAttentionTable);
   return launch(maker, std::move(kernel), cut, call, spec);
 }
@@ -176,23 +204,33 @@ Result<std::unique_ptr<Step>> make_stored(const CallView& call, const StepSpec& 
   return launch_stored("attention_q8", rows_cut(call), call, spec);
 }
 Result<std::unique_ptr<Step>> make_stored_tile(const CallView& call, const StepSpec& spec) {
-  return launch_stored("attention_q8_tile", tile_cut(call), call, spec);
+  return launch_stored("attention_q8_tile", byte_tile_cut(call), call, spec);
 }
 
-// Beside the memory, the products, those of what is left over in a block, too: a multiprocessor takes one block after
-// the other. `share` of what it can multiply and add in f32.
+// ---- what they take ----
+
+// Blocks that a multiprocessor takes one after the other, their queries and keys in whole tiles.
+struct Tiled {
+  double turns = 1.0, scores = 0.0;  // of a block
+};
+template <Cut (*cut)(const CallView&)>
+Tiled tiled(const CallView& call, const Machine& machine, std::int64_t key_step) {
+  const std::int64_t rows = cut(call).rows, keys = attention_args(call).keys;
+  const auto grid = grid_of(call, rows);
+  const auto blocks = static_cast<double>(grid[0] * grid[1] * grid[2]);
+  return {std::ceil(blocks / std::max(1, machine.cores)),
+          static_cast<double>(rows * ((keys + key_step - 1) / key_step * key_step))};
+}
+
+// Beside the memory, the products: `share` of what a multiprocessor can multiply and add in f32.
 template <Cut (*cut)(const CallView&)>
 double products_ns(const OpCall& call, const Machine& machine, std::int64_t key_step, double share) {
   constexpr double kLanes = 128.0;  // multiply-adds of a multiprocessor at once
   const CallView view = view_of(call);
-  const AttentionArgs args = attention_args(view);
-  const std::int64_t rows = cut(view).rows;
-  const auto grid = grid_of(view, rows);
-  const std::int64_t keys = (args.keys + key_step - 1) / key_step * key_step;
-  const BlockWork work{.blocks = static_cast<double>(grid[0] * grid[1] * grid[2]),
-                       .block_macs = static_cast<double>(rows * keys * (args.head_size + args.value_size))};
-  const double turns = std::ceil(work.blocks / std::max(1, machine.cores));
-  return memory_ns(view, machine) + turns * work.block_macs / (kLanes * share * machine.speeds.gigahertz);
+  const Tiled work = tiled<cut>(view, machine, key_step);
+  const AttentionAttrs& heads = heads_of(view);
+  const double macs = work.scores * static_cast<double>(heads.head_size + heads.value_size);
+  return memory_ns(view, machine) + work.turns * macs / (kLanes * share * machine.speeds.gigahertz);
 }
 
 // The share that an H200 reached: threads next to each other read rows of k that are far apart.
@@ -201,12 +239,27 @@ double tile_cost(const OpCall& call, const Machine& machine) {
   return products_ns<tile_cut>(call, machine, kTileKeys, 0.5);
 }
 
+// Beside the memory, the instructions of the loops as they are counted for sm_90a, of warps that have 32 scores each,
+// as fast as half of what a multiprocessor can start.
+double byte_tile_cost(const OpCall& call, const Machine& machine) {
+  constexpr double kLargest = 0.47, kWeight = 0.55;  // of a score
+  constexpr double kProduct = 0.00125;               // of one of its products
+  constexpr double kACycle = 2.0;
+  const CallView view = view_of(call);
+  const Tiled work = tiled<byte_tile_cut>(view, machine, kTileKeys);
+  const AttentionAttrs& heads = heads_of(view);
+  const double chunks = std::ceil(static_cast<double>(heads.value_size) / kTileKeys);
+  const double products = (1.0 + chunks) * static_cast<double>(heads.head_size) + static_cast<double>(heads.value_size);
+  const double instructions = work.scores * (kLargest + kWeight * chunks + kProduct * products);
+  return memory_ns(view, machine) + work.turns * instructions / (kACycle * machine.speeds.gigahertz);
+}
+
 constexpr KernelChoice kChoices[] = {
     element_kernel<refuse_real<tile_cut, refuse_tile>, make_real_tile, tile_cost>("attention_f32_tile_cuda",
                                                                                   "attention"),
     element_kernel<refuse_real<rows_cut, refuse_rows>, make_real, rows_cost>("attention_f32_cuda", "attention"),
-    element_kernel<refuse_stored<tile_cut, refuse_tile>, make_stored_tile, tile_cost>("attention_q8_tile_cuda",
-                                                                                      "quantized_attention"),
+    element_kernel<refuse_stored<byte_tile_cut, refuse_byte_tile>, make_stored_tile, byte_tile_cost>(
+        "attention_q8_tile_cuda", "quantized_attention"),
     element_kernel<refuse_stored<rows_cut, refuse_rows>, make_stored, rows_cost>("attention_q8_cuda",
                                                                                  "quantized_attention"),
 };

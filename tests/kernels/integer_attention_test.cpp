@@ -103,6 +103,30 @@ TEST(IntegerAttention, RealResults) {
   EXPECT_TRUE(kernels_missing(ran, "attention_q8").empty());
 }
 
+// On tensor cores: more than one tile of queries, keys and columns, and what is left of one; queries 16, 32 and 64 by
+// 64; copies by 4 and by 16; hidden keys, zero points at the ends of their range.
+TEST(IntegerAttention, ByTilesOnDevices) {
+  std::mt19937 random(7);
+  for (const Sizes& sizes :
+       {Sizes{.images = 1, .heads = 4, .kv_heads = 2, .queries = 37, .keys = 70, .head_size = 8, .value_size = 36},
+        Sizes{.images = 2, .heads = 4, .kv_heads = 4, .queries = 1, .keys = 130, .head_size = 64, .value_size = 32},
+        Sizes{.images = 33, .heads = 4, .kv_heads = 1, .queries = 67, .keys = 5, .head_size = 32, .value_size = 4},
+        Sizes{.images = 1, .heads = 2, .kv_heads = 2, .queries = 300, .keys = 65, .head_size = 12, .value_size = 132},
+        Sizes{.images = 40, .heads = 4, .kv_heads = 2, .queries = 130, .keys = 64, .head_size = 4, .value_size = 64},
+        Sizes{
+            .images = 1, .heads = 1, .kv_heads = 1, .queries = 16, .keys = 2100, .head_size = 96, .value_size = 80}}) {
+    for (const bool is_causal : {false, true}) {
+      QuantizedAttentionAttrs attrs = attrs_of(sizes);
+      attrs.heads.is_causal = is_causal;
+      if (is_causal) attrs.q_zero_point = attrs.v_zero_point = 255, attrs.k_zero_point = 0;
+      const Tensor mask =
+          random_tensor(random, is_causal ? DType::boolean : DType::f32, {sizes.images, 1, sizes.queries, sizes.keys});
+      const std::set<std::string> ran = check_kernels(case_of(random, sizes, attrs, mask));
+      EXPECT_TRUE(ran.contains("attention_q8_tile_cuda"));
+    }
+  }
+}
+
 // Some keys, all of them, and none.
 TEST(IntegerAttention, Masks) {
   std::mt19937 random(3);

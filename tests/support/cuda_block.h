@@ -77,6 +77,21 @@ class HostBlock {
     }
   }
 
+  template <class AddressOf, class To>
+  static void load_turned_matrices(const AddressOf& address_of, const To& to) {
+    for (int warp = 0; warp < block_threads; warp += kWarp) {
+      for (int lane = 0; lane < kWarp; ++lane) {
+        const Words words = to(warp + lane);
+        std::uint32_t* const own[] = {&words.a, &words.b, &words.c, &words.d};
+        for (int matrix = 0; matrix < 4; ++matrix) {
+          for (int row = 0; row < 2; ++row)
+            std::memcpy(reinterpret_cast<std::byte*>(own[matrix]) + 2 * row,
+                        address_of(warp + 8 * matrix + lane % 4 * 2 + row) + lane / 4 * 2, 2);
+        }
+      }
+    }
+  }
+
   static void publish_copies() {}
   static void begin_products() {}
   template <int columns, class OperandsOf>
@@ -98,9 +113,9 @@ class HostBlock {
     }
   }
 
-  template <class OperandsOf>
+  template <class B = std::int8_t, class OperandsOf>
   static void multiply(const OperandsOf& operands_of) {
-    for (int warp = 0; warp < block_threads; warp += kWarp) multiply_warp(warp, operands_of);
+    for (int warp = 0; warp < block_threads; warp += kWarp) multiply_warp<B>(warp, operands_of);
   }
 
  private:
@@ -110,10 +125,10 @@ class HostBlock {
     int bytes;
   };
 
-  template <class OperandsOf>
+  template <class B, class OperandsOf>
   static void multiply_warp(int warp, const OperandsOf& operands_of) {
     std::uint8_t a[kMmaRows][kMmaBytes];
-    std::int8_t b[kMmaColumns][kMmaBytes];
+    B b[kMmaColumns][kMmaBytes];
     for (int lane = 0; lane < kWarp; ++lane) {
       const MmaOperands own = operands_of(warp + lane);
       const int row = lane / 4, four = 4 * (lane % 4);

@@ -9,6 +9,7 @@
 
 #include "cuda/device/attention.h"
 #include "cuda/device/attention_tile.h"
+#include "cuda/device/byte_attention.h"
 #include "cuda/device/byte_softmax.h"
 #include "cuda/device/conv.h"
 #include "cuda/device/depthwise.h"
@@ -59,9 +60,9 @@ constexpr Emulated tile(std::string_view name) {
 // Sorted.
 constexpr Emulated kKernels[] = {
     emulated<AttentionArgs, attention<RealHeads>>("attention_f32"),
-    emulated<AttentionArgs, attention_tile<RealHeads>>("attention_f32_tile"),
+    emulated<AttentionArgs, attention_tile>("attention_f32_tile"),
     emulated<AttentionArgs, attention<StoredHeads>>("attention_q8"),
-    emulated<AttentionArgs, attention_tile<StoredHeads>>("attention_q8_tile"),
+    emulated<AttentionArgs, byte_attention>("attention_q8_tile"),
     emulated<PoolArgs, sum_pool<true>>("average_pool"),
     emulated<PoolArgs, wide_sum_pool<true>>("average_pool_wide"),
     emulated<BinaryArgs, binary>("binary_f32"),

@@ -18,13 +18,13 @@ OCTAVO_DEVICE void find_scores(Block& block, const AttentionArgs& p, float* scor
   block.each([&](int t) {
     const std::int64_t mask = place.mask();
     for (std::int64_t row = 0; row < place.rows(); ++row) {
-      const std::int64_t query = place.first_query() + row;
-      for (std::int64_t key = t; key < p.keys; key += kAttentionThreads) {
+      const std::int64_t query = place.first_query() + row, own = mask + query * p.mask.query_stride;
+      for (int key = t; key < p.keys; key += kAttentionThreads) {
         typename Heads::Weight sum{};
         for (std::int64_t d = 0; d < p.head_size; ++d)
           sum = Heads::with_product(sum, Heads::value(p.operand[0], place.q(query, d)),
                                     Heads::value(p.operand[1], place.k(key, d)));
-        scores[row * p.keys + key] = place.masked(mask, query, key, Heads::scaled(p, sum));
+        scores[row * p.keys + key] = place.masked(own, query, key, Heads::scaled(p, sum));
       }
     }
   });

@@ -13,7 +13,6 @@ namespace octavo::cuda {
 // Products, scores and results in f32.
 struct RealHeads {
   using Weight = float;
-  static constexpr int kStoredBytes = 4;  // of an element of q, k and v
 
   OCTAVO_DEVICE static float value(const HeadOperand& operand, std::int64_t at) {
     return reinterpret_cast<const float*>(operand.x)[at];
@@ -32,7 +31,6 @@ struct RealHeads {
 // Of bytes: sums are exact.
 struct StoredHeads {
   using Weight = std::int32_t;
-  static constexpr int kStoredBytes = 1;
 
   OCTAVO_DEVICE static std::int32_t value(const HeadOperand& operand, std::int64_t at) {
     const auto* stored = reinterpret_cast<const std::uint8_t*>(operand.x) + at;
@@ -58,6 +56,7 @@ template <class Block>
 struct HeadPlace {
   const Block& block;
   const AttentionArgs& p;
+  std::int64_t group = static_cast<std::uint32_t>(block.y()) / static_cast<std::uint32_t>(p.heads / p.kv_heads);
 
   OCTAVO_DEVICE std::int64_t first_query() const { return block.x() * p.rows; }
   // Queries of the block.
@@ -65,16 +64,15 @@ struct HeadPlace {
     const std::int64_t left = p.queries - first_query();
     return left < p.rows ? left : p.rows;
   }
-  OCTAVO_DEVICE std::int64_t group() const { return block.y() / (p.heads / p.kv_heads); }
   // The element of q, k and v at a row of the image and a column of the head.
   OCTAVO_DEVICE std::int64_t q(std::int64_t row, std::int64_t column) const {
     return element(p.operand[0], block.z() * p.queries + row, block.y() * p.head_size + column);
   }
   OCTAVO_DEVICE std::int64_t k(std::int64_t row, std::int64_t column) const {
-    return element(p.operand[1], block.z() * p.keys + row, group() * p.head_size + column);
+    return element(p.operand[1], block.z() * p.keys + row, group * p.head_size + column);
   }
   OCTAVO_DEVICE std::int64_t v(std::int64_t row, std::int64_t column) const {
-    return element(p.operand[2], block.z() * p.keys + row, group() * p.value_size + column);
+    return element(p.operand[2], block.z() * p.keys + row, group * p.value_size + column);
   }
   OCTAVO_DEVICE std::int64_t y(std::int64_t row, std::int64_t column) const {
     return ((block.z() * p.queries + row) * p.heads + block.y()) * p.value_size + column;
@@ -91,12 +89,20 @@ struct HeadPlace {
     });
     return offset;
   }
-  // What the mask, which begins at `first`, makes of a score.
-  OCTAVO_DEVICE float masked(std::int64_t first, std::int64_t query, std::int64_t key, float score) const {
-    const std::int64_t at = first + query * p.mask.query_stride + key * p.mask.key_stride;
-    if (p.mask.added != nullptr) score = Lane::add(score, p.mask.added[at]);
-    if (p.mask.shown != nullptr && p.mask.shown[at] == 0) score = Lane::add(score, kHidden);
-    return p.is_causal != 0 && key > query ? Lane::add(score, kHidden) : score;
+  // What the mask makes of a score; that of the query begins at `row`.
+  OCTAVO_DEVICE float masked(std::int64_t row, std::int64_t query, int key, float score) const {
+    if (p.mask.added != nullptr) score = with_added(row, key, score);
+    if (p.mask.shown != nullptr) score = if_shown(row, key, score);
+    return p.is_causal != 0 ? if_past(query, key, score) : score;
+  }
+  OCTAVO_DEVICE float with_added(std::int64_t row, int key, float score) const {
+    return Lane::add(score, p.mask.added[row + key * p.mask.key_stride]);
+  }
+  OCTAVO_DEVICE float if_shown(std::int64_t row, int key, float score) const {
+    return p.mask.shown[row + key * p.mask.key_stride] == 0 ? Lane::add(score, kHidden) : score;
+  }
+  OCTAVO_DEVICE static float if_past(std::int64_t query, int key, float score) {
+    return key > query ? Lane::add(score, kHidden) : score;
   }
 
  private:
@@ -143,6 +149,25 @@ OCTAVO_DEVICE typename Heads::Weight total_of(const typename Heads::Weight* sums
   typename Heads::Weight parts[kPartialSums];
   unrolled<kPartialSums>([&](auto k) { parts[k] = sums[row * kPartialSums + k]; });
   return joined(parts, [](auto a, auto b) { return Heads::add(a, b); });
+}
+
+// Four neighbouring results from element `at` of y on, a multiple of four.
+template <class Block>
+OCTAVO_DEVICE void store_four_results(const Block& block, const AttentionArgs& p, std::int64_t at,
+                                      const float (&results)[4]) {
+  struct alignas(16) Reals {
+    float at[4];
+  } reals;
+  std::uint32_t bytes = 0;
+  unrolled<4>([&](auto j) { reals.at[j] = results[j]; });
+  if (p.is_real != 0) {
+    block.template copy<16>(p.y + at * 4, reinterpret_cast<const std::byte*>(&reals));
+    return;
+  }
+  unrolled<4>([&](auto j) {
+    bytes |= std::uint32_t{static_cast<std::uint8_t>(rounded<Scalar>(results[j], p.round))} << 8 * j;
+  });
+  block.template copy<4>(p.y + at, reinterpret_cast<const std::byte*>(&bytes));
 }
 
 }  // namespace octavo::cuda

@@ -1,7 +1,6 @@
-// Attention, of f32 and of bytes, by tiles: a block has up to 64 queries of a head, a warp 16 of them. Part of
-// cuda/device/.
+// Attention of f32 by tiles: a block has up to 64 queries of a head, a warp 16 of them. Part of cuda/device/.
 //
-// Shared memory, elements of four bytes: q [p.rows][row of q], which partial results of the softmax take over; 64 rows
+// Shared memory, in elements: q [p.rows][row of q], which partial results of the softmax take over; 64 rows
 // of k, then of v; scores, which become weights, [p.rows][pitch]. A thread has the scores of four queries and eight of
 // 64 keys, then four queries of eight columns of the result; each sum is one chain.
 #ifndef OCTAVO_CUDA_DEVICE_ATTENTION_TILE_H_
@@ -16,14 +15,13 @@ inline constexpr int kWarpQueries = 16;  // of which a thread has every fourth
 inline constexpr int kWarpColumns = 8;   // threads of a warp side by side
 inline constexpr int kThreadColumns = kTileKeys / kWarpColumns;
 
-template <class Heads, class Block>
+template <class Block>
 struct AttentionTile {
-  using Weight = typename Heads::Weight;
   struct Sums {
-    Weight at[kFour][kThreadColumns];
+    float at[kFour][kThreadColumns];
   };
   struct alignas(16) Four {
-    Weight at[kFour];
+    float at[kFour];
   };
 
   Block& block;
@@ -36,47 +34,32 @@ struct AttentionTile {
   OCTAVO_DEVICE int rows() const { return static_cast<int>(place.rows()); }
   OCTAVO_DEVICE int keys() const { return static_cast<int>(p.keys); }
   OCTAVO_DEVICE int threads() const { return all_rows() / kWarpQueries * 32; }
-  OCTAVO_DEVICE Weight* queries() const { return reinterpret_cast<Weight*>(block.shared()); }
-  OCTAVO_DEVICE Weight* others() const { return queries() + all_rows() * sizes.q_pitch; }
-  OCTAVO_DEVICE Weight* weights() const { return others() + kTileKeys * sizes.other_pitch; }
-  OCTAVO_DEVICE float* scores() const { return reinterpret_cast<float*>(weights()); }
-  OCTAVO_DEVICE float* largest() const { return reinterpret_cast<float*>(block.shared()); }
-  OCTAVO_DEVICE Weight* totals() const { return queries() + all_rows() * kPartialSums; }
+  OCTAVO_DEVICE float* queries() const { return reinterpret_cast<float*>(block.shared()); }
+  OCTAVO_DEVICE float* others() const { return queries() + all_rows() * sizes.q_pitch; }
+  OCTAVO_DEVICE float* scores() const { return others() + kTileKeys * sizes.other_pitch; }
+  OCTAVO_DEVICE float* totals() const { return queries() + all_rows() * kPartialSums; }
 
   // The first of a thread's queries in the block, and what it has of a tile's columns: `lane`, the ones after it being
   // kWarpColumns apart, or four at 4 * lane.
   OCTAVO_DEVICE static int row_of(int t) { return t / 32 * kWarpQueries + t % 32 / kWarpColumns; }
   OCTAVO_DEVICE static int lane_of(int t) { return t % kWarpColumns; }
 
-  OCTAVO_DEVICE Four four_at(const Weight* from) const {
+  OCTAVO_DEVICE Four four_at(const float* from) const {
     Four four;
     block.template copy<sizeof(Four)>(reinterpret_cast<std::byte*>(&four), reinterpret_cast<const std::byte*>(from));
     return four;
   }
-  // Four elements of an operand into shared memory, as Weights.
-  OCTAVO_DEVICE void load_four(Weight* to, const HeadOperand& operand, std::int64_t at) const {
-    if constexpr (Heads::kStoredBytes == sizeof(Weight)) {
-      block.template copy_async<16>(reinterpret_cast<std::byte*>(to), operand.x + at * Heads::kStoredBytes);
-    } else {
-      std::uint32_t bytes = 0;
-      block.template copy<4>(reinterpret_cast<std::byte*>(&bytes), operand.x + at);
-      Four four;
-      unrolled<kFour>([&](auto i) {
-        const auto byte = static_cast<std::uint8_t>(bytes >> 8 * i);
-        four.at[i] =
-            (operand.is_signed != 0 ? std::int32_t{static_cast<std::int8_t>(byte)} : byte) - operand.zero_point;
-      });
-      store_four(to, four);
-    }
+  OCTAVO_DEVICE void load_four(float* to, const HeadOperand& operand, std::int64_t at) const {
+    block.template copy_async<sizeof(Four)>(reinterpret_cast<std::byte*>(to), operand.x + at * sizeof(float));
   }
-  OCTAVO_DEVICE void store_four(Weight* to, const Four& four) const {
+  OCTAVO_DEVICE void store_four(float* to, const Four& four) const {
     block.template copy<sizeof(Four)>(reinterpret_cast<std::byte*>(to), reinterpret_cast<const std::byte*>(&four));
   }
 
   // `rows` rows of an operand into shared memory, of which `existing` exist; the others become zeros. at(row, column)
   // is an element of it.
   template <class At>
-  OCTAVO_DEVICE void load(Weight* to, int pitch, int rows, int existing, int columns, const HeadOperand& operand,
+  OCTAVO_DEVICE void load(float* to, int pitch, int rows, int existing, int columns, const HeadOperand& operand,
                           const At& at) {
     constexpr int kWide = kTileKeys / kFour;
     block.each([&](int t) {
@@ -96,7 +79,7 @@ struct AttentionTile {
 
   OCTAVO_DEVICE void clear() {
     block.each([&](int t) {
-      unrolled<kFour>([&](auto i) { unrolled<kThreadColumns>([&](auto j) { sums[t].at[i][j] = Weight{0}; }); });
+      unrolled<kFour>([&](auto i) { unrolled<kThreadColumns>([&](auto j) { sums[t].at[i][j] = 0.0f; }); });
     });
   }
 
@@ -117,8 +100,8 @@ struct AttentionTile {
 
   OCTAVO_DEVICE void multiply_keys() {
     block.each([&](int t) __attribute__((always_inline)) {
-      const Weight* own = queries() + row_of(t) * sizes.q_pitch;
-      const Weight* by = others() + lane_of(t) * sizes.other_pitch;
+      const float* own = queries() + row_of(t) * sizes.q_pitch;
+      const float* by = others() + lane_of(t) * sizes.other_pitch;
       for (int d = 0; d < static_cast<int>(p.head_size); d += kFour) {
         Four a[kFour];
         unrolled<kFour>([&](auto i) { a[i] = four_at(own + i * kFour * sizes.q_pitch + d); });
@@ -126,7 +109,7 @@ struct AttentionTile {
           const Four b = four_at(by + j * kWarpColumns * sizes.other_pitch + d);
           unrolled<kFour>([&](auto c) {
             unrolled<kFour>(
-                [&](auto i) { sums[t].at[i][j] = Heads::with_product(sums[t].at[i][j], a[i].at[c], b.at[c]); });
+                [&](auto i) { sums[t].at[i][j] = RealHeads::with_product(sums[t].at[i][j], a[i].at[c], b.at[c]); });
           });
         });
       }
@@ -139,11 +122,11 @@ struct AttentionTile {
       unrolled<kFour>([&](auto i) {
         const int row = row_of(t) + i * kFour;
         if (row >= rows()) return;
+        const std::int64_t query = place.first_query() + row, own = mask + query * p.mask.query_stride;
         unrolled<kThreadColumns>([&](auto j) {
           const int key = first + lane_of(t) + j * kWarpColumns;
           if (key < keys())
-            scores()[row * sizes.pitch + key] =
-                place.masked(mask, place.first_query() + row, key, Heads::scaled(p, sums[t].at[i][j]));
+            scores()[row * sizes.pitch + key] = place.masked(own, query, key, RealHeads::scaled(p, sums[t].at[i][j]));
         });
       });
     });
@@ -153,7 +136,7 @@ struct AttentionTile {
   OCTAVO_DEVICE void end_weights() {
     block.each([&](int t) {
       for (int i = t; i < all_rows() * kFour; i += threads())
-        weights()[i / kFour * sizes.pitch + keys() + i % kFour] = Weight{0};
+        scores()[i / kFour * sizes.pitch + keys() + i % kFour] = 0.0f;
     });
     block.sync();
   }
@@ -180,8 +163,8 @@ struct AttentionTile {
   template <int halves>
   OCTAVO_DEVICE void multiply_values(int first, int keys) {
     block.each([&](int t) __attribute__((always_inline)) {
-      const Weight* own = weights() + row_of(t) * sizes.pitch + first;
-      const Weight* by = others() + lane_of(t) * kFour;
+      const float* own = scores() + row_of(t) * sizes.pitch + first;
+      const float* by = others() + lane_of(t) * kFour;
       for (int key = 0; key < keys; key += kFour) {
         Four a[kFour];
         unrolled<kFour>([&](auto i) { a[i] = four_at(own + i * kFour * sizes.pitch + key); });
@@ -190,8 +173,8 @@ struct AttentionTile {
             const Four b = four_at(by + (key + c) * sizes.other_pitch + half * (kTileKeys / 2));
             unrolled<kFour>([&](auto i) {
               unrolled<kFour>([&](auto j) {
-                Weight& sum = sums[t].at[i][half * kFour + j];
-                sum = Heads::with_product(sum, a[i].at[c], b.at[j]);
+                float& sum = sums[t].at[i][half * kFour + j];
+                sum = RealHeads::with_product(sum, a[i].at[c], b.at[j]);
               });
             });
           });
@@ -205,41 +188,25 @@ struct AttentionTile {
       unrolled<kFour>([&](auto i) {
         const int row = row_of(t) + i * kFour;
         if (row >= rows()) return;
-        const Weight total = total_of<Heads>(totals(), row);
+        const float total = total_of<RealHeads>(totals(), row);
         unrolled<2>([&](auto half) {
           const int column = lane_of(t) * kFour + half * (kTileKeys / 2);
           if (column >= columns) return;
           float results[kFour];
-          unrolled<kFour>([&](auto j) { results[j] = Heads::result(p, sums[t].at[i][half * kFour + j], total); });
-          store_result(place.y(place.first_query() + row, first + column), results);
+          unrolled<kFour>([&](auto j) { results[j] = RealHeads::result(p, sums[t].at[i][half * kFour + j], total); });
+          store_four_results(block, p, place.y(place.first_query() + row, first + column), results);
         });
       });
     });
   }
-
-  OCTAVO_DEVICE void store_result(std::int64_t at, const float (&results)[kFour]) const {
-    struct alignas(16) Reals {
-      float at[kFour];
-    } reals;
-    std::uint32_t bytes = 0;
-    unrolled<kFour>([&](auto j) { reals.at[j] = results[j]; });
-    if (p.is_real != 0) {
-      block.template copy<16>(p.y + at * 4, reinterpret_cast<const std::byte*>(&reals));
-      return;
-    }
-    unrolled<kFour>([&](auto j) {
-      bytes |= std::uint32_t{static_cast<std::uint8_t>(rounded<Scalar>(results[j], p.round))} << 8 * j;
-    });
-    block.template copy<4>(p.y + at, reinterpret_cast<const std::byte*>(&bytes));
-  }
 };
 
-template <class Heads, class Block>
+template <class Block>
 OCTAVO_DEVICE void attention_tile(Block& block, const AttentionArgs& p) {
-  AttentionTile<Heads, Block> tile{block, p};
+  AttentionTile<Block> tile{block, p};
   tile.find_scores();
-  find_weights<Heads>(block, p, tile.place.rows(), tile.threads(), tile.scores(), tile.sizes.pitch, tile.largest(),
-                      tile.totals());
+  find_weights<RealHeads>(block, p, tile.place.rows(), tile.threads(), tile.scores(), tile.sizes.pitch, tile.queries(),
+                          tile.totals());
   tile.end_weights();
   tile.find_results();
 }

@@ -7,6 +7,8 @@
 #ifndef OCTAVO_CUDA_DEVICE_BLOCK_H_
 #define OCTAVO_CUDA_DEVICE_BLOCK_H_
 
+#include <type_traits>
+
 #include "cuda/device/group_mma.h"
 #include "cuda/device/mma.h"
 
@@ -72,15 +74,34 @@ struct Block {
                  : "memory");
   }
 
-  // mma.m16n8k32 of u8 by s8, added to exact sums of 32 bits; operands_of(thread) are a thread's own.
-  template <class OperandsOf>
+  // ldmatrix.x4.trans: the same of matrices of two-byte units, each of which is turned (mma.h).
+  template <class AddressOf, class To>
+  __device__ __forceinline__ static void load_turned_matrices(const AddressOf& address_of, const To& to) {
+    const int thread = static_cast<int>(threadIdx.x);
+    const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(address_of(thread)));
+    const Words& words = to(thread);
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words.a), "=r"(words.b), "=r"(words.c), "=r"(words.d)
+                 : "r"(address)
+                 : "memory");
+  }
+
+  // mma.m16n8k32 of u8 by B, which is s8 or u8, added to exact sums of 32 bits; operands_of(thread) are a thread's own.
+  template <class B = std::int8_t, class OperandsOf>
   __device__ __forceinline__ static void multiply(const OperandsOf& operands_of) {
     const MmaOperands own = operands_of(static_cast<int>(threadIdx.x));
-    asm volatile(
-        "mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
-        "%3};"
-        : "+r"(own.sums[0]), "+r"(own.sums[1]), "+r"(own.sums[2]), "+r"(own.sums[3])
-        : "r"(own.a[0]), "r"(own.a[1]), "r"(own.a[2]), "r"(own.a[3]), "r"(own.b[0]), "r"(own.b[1]));
+    if constexpr (std::is_signed_v<B>)
+      asm volatile(
+          "mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+          "%3};"
+          : "+r"(own.sums[0]), "+r"(own.sums[1]), "+r"(own.sums[2]), "+r"(own.sums[3])
+          : "r"(own.a[0]), "r"(own.a[1]), "r"(own.a[2]), "r"(own.a[3]), "r"(own.b[0]), "r"(own.b[1]));
+    else
+      asm volatile(
+          "mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+          "%3};"
+          : "+r"(own.sums[0]), "+r"(own.sums[1]), "+r"(own.sums[2]), "+r"(own.sums[3])
+          : "r"(own.a[0]), "r"(own.a[1]), "r"(own.a[2]), "r"(own.a[3]), "r"(own.b[0]), "r"(own.b[1]));
   }
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL

@@ -2,6 +2,7 @@
 #include "cuda/device/attention.h"
 #include "cuda/device/attention_tile.h"
 #include "cuda/device/block.h"
+#include "cuda/device/byte_attention.h"
 #include "cuda/device/byte_softmax.h"
 #include "cuda/device/conv.h"
 #include "cuda/device/depthwise.h"
@@ -354,11 +355,11 @@ extern "C" __global__ void __launch_bounds__(128) attention_q8(const __grid_cons
 }
 extern "C" __global__ void __launch_bounds__(128, 3) attention_f32_tile(const __grid_constant__ AttentionArgs a) {
   Block block;
-  attention_tile<RealHeads>(block, a);
+  attention_tile(block, a);
 }
-extern "C" __global__ void __launch_bounds__(128, 3) attention_q8_tile(const __grid_constant__ AttentionArgs a) {
+extern "C" __global__ void __launch_bounds__(128, 4) attention_q8_tile(const __grid_constant__ AttentionArgs a) {
   Block block;
-  attention_tile<StoredHeads>(block, a);
+  byte_attention(block, a);
 }
 extern "C" __global__ void __launch_bounds__(128) scale_row_f32_128(const __grid_constant__ RowScaleArgs a) {
   Block block;

@@ -6,7 +6,8 @@
 //   a[2], a[3]   the same 16 bytes of K further               sums[2], sums[3]   of row + 8
 //   b[0], b[1]   b[column t / 4][four ..], the same 16 bytes of K further
 // ldmatrix.x4 gives each thread four words: of matrix i, 8 rows of 16 bytes whose addresses threads 8i to 8i + 7 have,
-// the word t % 4 of row t / 4.
+// the word t % 4 of row t / 4. Turned (.trans), of matrices of units of two bytes: unit t / 4 of row t % 4 * 2, and of
+// the row after it.
 // wgmma.m64nNk32 (PTX ISA, sm_90a), twice: four warps multiply 64 rows of 64 bytes by N columns of 64, both in shared
 // memory, of which bits 4 and 5 of an address are what bits 7 and 8 of it are added to (the swizzle of 64
 // bytes). A warp has 16 of the rows; of eight columns a thread has what it has of mma.m16n8k32.
