@@ -1,10 +1,12 @@
 // What becomes of a tile's sums. Part of cuda/device/.
 //
-// Bytes are finished where their sums are, in registers, gathered in shared memory and copied to y by 16; another
-// tensor that is added comes the same way. Whatever else is written goes through shared memory as sums, half a tile at
-// a time, so that a thread finishes four neighbouring channels.
+// Stored values, bytes or words, are finished where their sums are, in registers, gathered in shared memory and copied
+// to y by sixteen bytes; another tensor that is added comes the same way. Whatever else is written goes through shared
+// memory as sums, half a tile at a time, so that a thread finishes four neighbouring channels.
 #ifndef OCTAVO_CUDA_DEVICE_CONV_RESULT_H_
 #define OCTAVO_CUDA_DEVICE_CONV_RESULT_H_
+
+#include <type_traits>
 
 #include "cuda/device/conv_tile.h"
 
@@ -16,27 +18,37 @@ struct ConvResult {
   const ConvArgs& p;
   typename Block::template Each<TileSums<Tile>>& sums;
 
-  // ---- bytes ----
+  // ---- bytes and words: Stored is u8 or s16 ----
 
-  OCTAVO_DEVICE bool is_bytes() const {
+  template <class Stored>
+  static constexpr int kOfChunk = kChunkBytes / sizeof(Stored);
+  template <class Stored>
+  static constexpr int kPitch = Tile::kColumns * sizeof(Stored) + kChunkBytes;  // chunks stay aligned
+
+  template <class Stored>
+  OCTAVO_DEVICE bool is_stored() const {
+    constexpr bool kWords = sizeof(Stored) == 2;
     const RowEpilogue& e = p.epilogue;
-    return !Tile::kInRun && !Tile::has_offset(p) && e.result == RowEpilogue::Result::bytes &&
-           (e.addition == Addition::none || !e.other_is_words) && p.group_out % kChunkBytes == 0;
+    return !Tile::kInRun && !Tile::has_offset(p) &&
+           e.result == (kWords ? RowEpilogue::Result::words : RowEpilogue::Result::bytes) &&
+           (e.addition == Addition::none || e.other_is_words == kWords) && p.group_out % kOfChunk<Stored> == 0;
   }
 
-  // f(16 bytes of the tile in shared memory, where they lie in a tensor of y's shape) for those inside of y.
-  template <class F>
+  // f(16 bytes of the tile in shared memory, where they lie in a tensor of y's shape, in bytes) for those inside of y.
+  template <class Stored, class F>
   OCTAVO_DEVICE void each_chunk(const F& f) {
-    constexpr int kChunksOfRow = Tile::kColumns / kChunkBytes, kAll = Tile::kRows * kChunksOfRow;
+    constexpr int kSize = sizeof(Stored), kChunksOfRow = Tile::kColumns / kOfChunk<Stored>;
+    constexpr int kAll = Tile::kRows * kChunksOfRow;
+    static_assert(Tile::kStages * Tile::kStage >= Tile::kRows * kPitch<Stored>);
     block.each([&](int t) {
       unrolled<(kAll + Tile::kThreads - 1) / Tile::kThreads>([&](auto i) {
         const int number = t + i * Tile::kThreads;
-        const int row = number / kChunksOfRow, column = number % kChunksOfRow * kChunkBytes;
+        const int row = number / kChunksOfRow, column = number % kChunksOfRow * kOfChunk<Stored>;
         const std::int64_t pixel = block.x() * Tile::kRows + row;
         const std::int64_t own = block.y() * Tile::kColumns + column;
         if (number < kAll && pixel < p.pixels && own < p.group_out)
-          f(block.shared() + row * Tile::kBytePitch + column,
-            pixel * p.window.out_channels + block.z() * p.group_out + own);
+          f(block.shared() + row * kPitch<Stored> + column * kSize,
+            (pixel * p.window.out_channels + block.z() * p.group_out + own) * kSize);
       });
     });
   }
@@ -49,28 +61,35 @@ struct ConvResult {
     std::int32_t at[2];
   };
 
+  // An element of another tensor, of the two that a word of shared memory has.
+  template <class Stored>
+  OCTAVO_DEVICE std::int32_t other_of(std::uint32_t both, int i) const {
+    if constexpr (sizeof(Stored) == 2) return static_cast<std::int16_t>(both >> 16 * i);
+    const auto byte = static_cast<std::uint8_t>(both >> 8 * i);
+    return p.epilogue.other_is_signed ? static_cast<std::int8_t>(byte) : std::int32_t{byte};
+  }
+
   // The two neighbouring results of sums[m][n][2 * half ..], over what is added to them. The kind of an addition is
   // known here, so that code which no block runs is not in the way of what it runs.
-  template <Addition kAddition>
+  template <class Stored, Addition kAddition>
   OCTAVO_DEVICE void finish_pair(const std::int32_t (&own)[4], int half, const Integers& bias, const Reals& multiplier,
                                  const Reals& rest, std::byte* place) const {
+    using Pair = std::conditional_t<sizeof(Stored) == 2, std::uint32_t, std::uint16_t>;
+    constexpr std::uint32_t kBits = 8 * sizeof(Stored), kMask = (1u << kBits) - 1;
     RowEpilogue e = p.epilogue;
     e.addition = kAddition;
-    const auto* others = reinterpret_cast<const std::uint16_t*>(place);
-    const std::uint32_t both = kAddition == Addition::none ? 0 : *others;
+    const std::uint32_t both = kAddition == Addition::none ? 0 : *reinterpret_cast<const Pair*>(place);
     std::uint32_t stored[2];
     unrolled<2>([&](auto i) __attribute__((always_inline)) {
-      const auto byte = static_cast<std::uint8_t>(both >> 8 * i);
-      const std::int32_t other = e.other_is_signed ? static_cast<std::int8_t>(byte) : std::int32_t{byte};
       // A rest of 0 changes no sum that was an integer.
       const float real = Scalar::add(Scalar::to_f32(Scalar::add_s32(own[2 * half + i], bias.at[i])), rest.at[i]);
-      stored[i] = static_cast<std::uint8_t>(stored_of(e, real, multiplier.at[i], other));
+      stored[i] = static_cast<std::uint32_t>(stored_of(e, real, multiplier.at[i], other_of<Stored>(both, i))) & kMask;
     });
-    *reinterpret_cast<std::uint16_t*>(place) = static_cast<std::uint16_t>(stored[0] | stored[1] << 8);
+    *reinterpret_cast<Pair*>(place) = static_cast<Pair>(stored[0] | stored[1] << kBits);
   }
 
   // Inlined by force: sums are registers only where no function is given them.
-  template <Addition kAddition>
+  template <class Stored, Addition kAddition>
   OCTAVO_DEVICE void finish_pairs() {
     block.each([&](int t) __attribute__((always_inline)) {
       const RowEpilogue& e = p.epilogue;
@@ -78,7 +97,8 @@ struct ConvResult {
       const std::int32_t* biases = p.bias + first;
       const float* multipliers = e.multiplier + first;
       const float* rests = e.rest == nullptr ? nullptr : e.rest + first;
-      std::byte* corner = block.shared() + Tile::row_of(t, 0, 0) * Tile::kBytePitch + Tile::column_of(t, 0, 0);
+      constexpr int kSize = sizeof(Stored), kRowBytes = kPitch<Stored>;
+      std::byte* corner = block.shared() + Tile::row_of(t, 0, 0) * kRowBytes + Tile::column_of(t, 0, 0) * kSize;
       unrolled<Tile::kMmaN>([&](auto n) __attribute__((always_inline)) {
         constexpr int kColumn = n * kMmaColumns;
         const auto bias = *reinterpret_cast<const Integers*>(biases + kColumn);
@@ -87,37 +107,43 @@ struct ConvResult {
         unrolled<Tile::kMmaM>([&](auto m) __attribute__((always_inline)) {
           unrolled<2>([&](auto half) __attribute__((always_inline)) {
             constexpr int kRow = m * kMmaRows + half * 8;
-            finish_pair<kAddition>(sums[t].at[m][n], half, bias, multiplier, rest,
-                                   corner + kRow * Tile::kBytePitch + kColumn);
+            finish_pair<Stored, kAddition>(sums[t].at[m][n], half, bias, multiplier, rest,
+                                           corner + kRow * kRowBytes + kColumn * kSize);
           });
         });
       });
     });
   }
 
-  OCTAVO_DEVICE void finish_all_pairs() {
+  OCTAVO_DEVICE void finish_all_pairs(std::uint8_t) {
     switch (p.epilogue.addition) {
-      case Addition::none: return finish_pairs<Addition::none>();
-      case Addition::before_rounding: return finish_pairs<Addition::before_rounding>();
-      case Addition::real_first: return finish_pairs<Addition::real_first>();
-      case Addition::real_second: return finish_pairs<Addition::real_second>();
-      case Addition::integer: return finish_pairs<Addition::integer>();
+      case Addition::none: return finish_pairs<std::uint8_t, Addition::none>();
+      case Addition::before_rounding: return finish_pairs<std::uint8_t, Addition::before_rounding>();
+      case Addition::real_first: return finish_pairs<std::uint8_t, Addition::real_first>();
+      case Addition::real_second: return finish_pairs<std::uint8_t, Addition::real_second>();
+      case Addition::integer: return finish_pairs<std::uint8_t, Addition::integer>();
     }
   }
+  // Words have no other additions (EpilogueParts).
+  OCTAVO_DEVICE void finish_all_pairs(std::int16_t) {
+    if (p.epilogue.addition == Addition::none) finish_pairs<std::int16_t, Addition::none>();
+    else finish_pairs<std::int16_t, Addition::before_rounding>();
+  }
 
-  OCTAVO_DEVICE void finish_bytes() {
+  template <class Stored>
+  OCTAVO_DEVICE void finish_stored_values() {
     if (p.epilogue.addition != Addition::none) {
-      each_chunk(
-          [&](std::byte* chunk, std::int64_t element) { Block::template copy<kChunkBytes>(chunk, p.other + element); });
+      each_chunk<Stored>(
+          [&](std::byte* chunk, std::int64_t at) { Block::template copy<kChunkBytes>(chunk, p.other + at); });
       block.sync();
     }
-    finish_all_pairs();
+    finish_all_pairs(Stored{});
     block.sync();
-    const std::uint8_t* table = p.epilogue.table;
-    each_chunk([&](std::byte* chunk, std::int64_t element) {
+    const std::uint8_t* table = sizeof(Stored) == 1 ? p.epilogue.table : nullptr;
+    each_chunk<Stored>([&](std::byte* chunk, std::int64_t at) {
       auto* bytes = reinterpret_cast<std::uint8_t*>(chunk);
       for (int i = 0; table != nullptr && i < kChunkBytes; ++i) bytes[i] = table[bytes[i]];
-      Block::template copy<kChunkBytes>(p.y + element, chunk);
+      Block::template copy<kChunkBytes>(p.y + at, chunk);
     });
   }
 
@@ -172,7 +198,8 @@ struct ConvResult {
   }
 
   OCTAVO_DEVICE void write() {
-    if (is_bytes()) return finish_bytes();
+    if (is_stored<std::uint8_t>()) return finish_stored_values<std::uint8_t>();
+    if (is_stored<std::int16_t>()) return finish_stored_values<std::int16_t>();
     unrolled<2>([&](auto half) {
       lay_out(half);
       block.sync();

@@ -30,9 +30,9 @@ struct ConvTile {
   static constexpr int kStages = conv_stages(kRows);
   static constexpr int kStage = (kRows + kColumns) * kStepBytes;
   static constexpr int kHalf = kRows / 2;
-  // Of sums in shared memory: four banks on for each row. Of bytes: likewise, and chunks stay aligned.
-  static constexpr int kSumPitch = kColumns + kQuad, kBytePitch = kColumns + kChunkBytes;
-  static_assert(kStages * kStage >= kHalf * kSumPitch * 4 && kStages * kStage >= kRows * kBytePitch);
+  // Of sums in shared memory: four banks on for each row.
+  static constexpr int kSumPitch = kColumns + kQuad;
+  static_assert(kStages * kStage >= kHalf * kSumPitch * 4);
   // A row of a step is copied by threads next to each other, a piece each; bytes one by one, sixteen of them.
   static constexpr int kPieceBytes = kCopy == 1 ? kChunkBytes : kCopy, kPieces = kStepBytes / kPieceBytes;
   static constexpr int kRowsAtOnce = kThreads / kPieces, kRowsOfThread = kRows / kRowsAtOnce;
