@@ -29,7 +29,7 @@ struct ConvResult {
   OCTAVO_DEVICE bool is_stored() const {
     constexpr bool kWords = sizeof(Stored) == 2;
     const RowEpilogue& e = p.epilogue;
-    return !Tile::kInRun && !Tile::has_offset(p) &&
+    return (kWords || !Tile::kInRun) && !Tile::has_offset(p) && e.multiplier != nullptr &&
            e.result == (kWords ? RowEpilogue::Result::words : RowEpilogue::Result::bytes) &&
            (e.addition == Addition::none || e.other_is_words == kWords) && p.group_out % kOfChunk<Stored> == 0;
   }
@@ -69,21 +69,43 @@ struct ConvResult {
     return p.epilogue.other_is_signed ? static_cast<std::int8_t>(byte) : std::int32_t{byte};
   }
 
-  // The two neighbouring results of sums[m][n][2 * half ..], over what is added to them. The kind of an addition is
-  // known here, so that code which no block runs is not in the way of what it runs.
-  template <class Stored, Addition kAddition>
-  OCTAVO_DEVICE void finish_pair(const std::int32_t (&own)[4], int half, const Integers& bias, const Reals& multiplier,
-                                 const Reals& rest, std::byte* place) const {
-    using Pair = std::conditional_t<sizeof(Stored) == 2, std::uint32_t, std::uint16_t>;
-    constexpr std::uint32_t kBits = 8 * sizeof(Stored), kMask = (1u << kBits) - 1;
+  // Of x in a row of the tile, where they are known in the run only; beyond the last row as there.
+  struct RowScale {
+    float scale;
+    std::int32_t zero_point;
+  };
+  OCTAVO_DEVICE RowScale row_scale(int row) const {
+    if constexpr (!Tile::kInRun) return {};
+    const std::int64_t own = block.x() * Tile::kRows + row, pixel = own < p.pixels ? own : p.pixels - 1;
+    return {p.run.scale[pixel / p.run.pixels], p.run.zero_point[pixel / p.run.pixels]};
+  }
+
+  // What is stored of a sum, to which `other` is added. The kind of an addition is known here, so that code which no
+  // block runs is not in the way of what it runs.
+  template <Addition kAddition>
+  OCTAVO_DEVICE std::int32_t stored_value(std::int32_t sum, std::int32_t bias, float multiplier, float rest,
+                                          std::int32_t other, const RowScale& row) const {
     RowEpilogue e = p.epilogue;
     e.addition = kAddition;
+    if constexpr (Tile::kInRun)
+      return stored_in_run(e, real_in_run(p.run.form, sum, bias, multiplier, rest, row.scale, row.zero_point), other);
+    // A rest of 0 changes no sum that was an integer.
+    const float real = Scalar::add(Scalar::to_f32(Scalar::add_s32(sum, bias)), rest);
+    return stored_of(e, real, multiplier, other);
+  }
+
+  // The two neighbouring results of sums[m][n][2 * half ..], over what is added to them.
+  template <class Stored, Addition kAddition>
+  OCTAVO_DEVICE void finish_pair(const std::int32_t (&own)[4], int half, const Integers& bias, const Reals& multiplier,
+                                 const Reals& rest, const RowScale& row, std::byte* place) const {
+    using Pair = std::conditional_t<sizeof(Stored) == 2, std::uint32_t, std::uint16_t>;
+    constexpr std::uint32_t kBits = 8 * sizeof(Stored), kMask = (1u << kBits) - 1;
     const std::uint32_t both = kAddition == Addition::none ? 0 : *reinterpret_cast<const Pair*>(place);
     std::uint32_t stored[2];
     unrolled<2>([&](auto i) __attribute__((always_inline)) {
-      // A rest of 0 changes no sum that was an integer.
-      const float real = Scalar::add(Scalar::to_f32(Scalar::add_s32(own[2 * half + i], bias.at[i])), rest.at[i]);
-      stored[i] = static_cast<std::uint32_t>(stored_of(e, real, multiplier.at[i], other_of<Stored>(both, i))) & kMask;
+      const std::int32_t value = stored_value<kAddition>(own[2 * half + i], bias.at[i], multiplier.at[i], rest.at[i],
+                                                         other_of<Stored>(both, i), row);
+      stored[i] = static_cast<std::uint32_t>(value) & kMask;
     });
     *reinterpret_cast<Pair*>(place) = static_cast<Pair>(stored[0] | stored[1] << kBits);
   }
@@ -98,6 +120,9 @@ struct ConvResult {
       const float* multipliers = e.multiplier + first;
       const float* rests = e.rest == nullptr ? nullptr : e.rest + first;
       constexpr int kSize = sizeof(Stored), kRowBytes = kPitch<Stored>;
+      RowScale rows[Tile::kMmaM][2];
+      unrolled<Tile::kMmaM>(
+          [&](auto m) { unrolled<2>([&](auto half) { rows[m][half] = row_scale(Tile::row_of(t, m, 2 * half)); }); });
       std::byte* corner = block.shared() + Tile::row_of(t, 0, 0) * kRowBytes + Tile::column_of(t, 0, 0) * kSize;
       unrolled<Tile::kMmaN>([&](auto n) __attribute__((always_inline)) {
         constexpr int kColumn = n * kMmaColumns;
@@ -107,7 +132,7 @@ struct ConvResult {
         unrolled<Tile::kMmaM>([&](auto m) __attribute__((always_inline)) {
           unrolled<2>([&](auto half) __attribute__((always_inline)) {
             constexpr int kRow = m * kMmaRows + half * 8;
-            finish_pair<Stored, kAddition>(sums[t].at[m][n], half, bias, multiplier, rest,
+            finish_pair<Stored, kAddition>(sums[t].at[m][n], half, bias, multiplier, rest, rows[m][half],
                                            corner + kRow * kRowBytes + kColumn * kSize);
           });
         });

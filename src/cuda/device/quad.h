@@ -132,7 +132,18 @@ OCTAVO_DEVICE float clamped(float value, float lowest, float highest) {
   return raised > highest ? highest : raised;
 }
 
-// The same of sums of x without the zero point of its row, which is known, as its scale is, in the run.
+// A sum of x without the zero point of its row, which is known, as its scale is, in the run; `bias` is what the zero
+// point adds.
+OCTAVO_DEVICE float real_in_run(RunForm form, std::int32_t sum, std::int32_t bias, float multiplier, float rest,
+                                float scale, std::int32_t zero_point) {
+  return scaled_in_run(form, Scalar::add_s32(sum, Scalar::mul_s32(zero_point, bias)), scale, multiplier, rest);
+}
+OCTAVO_DEVICE std::int32_t stored_in_run(const RowEpilogue& e, float real, std::int32_t other) {
+  const bool adds = e.addition != Addition::none;
+  return rounded<Scalar>(adds ? Scalar::fma(real_other<Scalar>(e, other), e.ratio, real) : real, e.round);
+}
+
+// finish_quad of such sums.
 template <class Block>
 OCTAVO_DEVICE void finish_quad_in_run(const RowEpilogue& e, const RunScaleArgs& run, std::int64_t row,
                                       const QuadChannels& channels, const Quad<std::int32_t>& sums,
@@ -142,8 +153,8 @@ OCTAVO_DEVICE void finish_quad_in_run(const RowEpilogue& e, const RunScaleArgs& 
   const std::int32_t zero_point = run.zero_point[row];
   Quad<float> reals;
   unrolled<kQuad>([&](auto i) {
-    const std::int32_t sum = Scalar::add_s32(sums[i], Scalar::mul_s32(zero_point, channels.bias[i]));
-    reals[i] = scaled_in_run(run.form, sum, scale, channels.multiplier[i], channels.rest[i]);
+    reals[i] =
+        real_in_run(run.form, sums[i], channels.bias[i], channels.multiplier[i], channels.rest[i], scale, zero_point);
   });
   if (e.result == RowEpilogue::Result::f32) {
     unrolled<kQuad>([&](auto i) { reals[i] = clamped(reals[i], run.lowest, run.highest); });
@@ -151,11 +162,7 @@ OCTAVO_DEVICE void finish_quad_in_run(const RowEpilogue& e, const RunScaleArgs& 
   }
   Quad<std::int32_t> others, stored;
   load_others<Block>(e, other, element, count, is_whole, others);
-  unrolled<kQuad>([&](auto i) {
-    const bool adds = e.addition != Addition::none;
-    const float real = adds ? Scalar::fma(real_other<Scalar>(e, others[i]), e.ratio, reals[i]) : reals[i];
-    stored[i] = rounded<Scalar>(real, e.round);
-  });
+  unrolled<kQuad>([&](auto i) { stored[i] = stored_in_run(e, reals[i], others[i]); });
   store_stored<Block>(e, stored, y, element, count, is_whole);
 }
 
