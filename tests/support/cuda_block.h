@@ -65,28 +65,19 @@ class HostBlock {
     }
   }
 
-  template <class AddressOf, class To>
+  template <bool kTurned = false, class AddressOf, class To>
   static void load_matrices(const AddressOf& address_of, const To& to) {
-    for (int warp = 0; warp < block_threads; warp += kWarp) {
-      for (int lane = 0; lane < kWarp; ++lane) {
-        const Words words = to(warp + lane);
-        std::uint32_t* const own[] = {&words.a, &words.b, &words.c, &words.d};
-        for (int matrix = 0; matrix < 4; ++matrix)
-          std::memcpy(own[matrix], address_of(warp + 8 * matrix + lane / 4) + 4 * (lane % 4), 4);
-      }
-    }
-  }
-
-  template <class AddressOf, class To>
-  static void load_turned_matrices(const AddressOf& address_of, const To& to) {
-    for (int warp = 0; warp < block_threads; warp += kWarp) {
-      for (int lane = 0; lane < kWarp; ++lane) {
-        const Words words = to(warp + lane);
-        std::uint32_t* const own[] = {&words.a, &words.b, &words.c, &words.d};
-        for (int matrix = 0; matrix < 4; ++matrix) {
-          for (int row = 0; row < 2; ++row)
-            std::memcpy(reinterpret_cast<std::byte*>(own[matrix]) + 2 * row,
-                        address_of(warp + 8 * matrix + lane % 4 * 2 + row) + lane / 4 * 2, 2);
+    for (int thread = 0; thread < block_threads; ++thread) {
+      const int first = thread / kWarp * kWarp, lane = thread % kWarp;
+      const Words words = to(thread);
+      std::uint32_t* const own[] = {&words.a, &words.b, &words.c, &words.d};
+      for (int matrix = 0; matrix < 4; ++matrix) {
+        const int row = first + 8 * matrix;
+        auto* word = reinterpret_cast<std::byte*>(own[matrix]);
+        if constexpr (kTurned) {
+          for (int i = 0; i < 2; ++i) std::memcpy(word + 2 * i, address_of(row + lane % 4 * 2 + i) + lane / 4 * 2, 2);
+        } else {
+          std::memcpy(word, address_of(row + lane / 4) + 4 * (lane % 4), 4);
         }
       }
     }

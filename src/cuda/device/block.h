@@ -62,28 +62,22 @@ struct Block {
   }
 
   // ldmatrix.x4: address_of(thread) is a row of 16 bytes in shared memory; to(thread) the four words that become its
-  // own.
-  template <class AddressOf, class To>
+  // own. kTurned: of matrices of two-byte units, each of which is turned (mma.h).
+  template <bool kTurned = false, class AddressOf, class To>
   __device__ __forceinline__ static void load_matrices(const AddressOf& address_of, const To& to) {
     const int thread = static_cast<int>(threadIdx.x);
     const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(address_of(thread)));
     const Words& words = to(thread);
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(words.a), "=r"(words.b), "=r"(words.c), "=r"(words.d)
-                 : "r"(address)
-                 : "memory");
-  }
-
-  // ldmatrix.x4.trans: the same of matrices of two-byte units, each of which is turned (mma.h).
-  template <class AddressOf, class To>
-  __device__ __forceinline__ static void load_turned_matrices(const AddressOf& address_of, const To& to) {
-    const int thread = static_cast<int>(threadIdx.x);
-    const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(address_of(thread)));
-    const Words& words = to(thread);
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(words.a), "=r"(words.b), "=r"(words.c), "=r"(words.d)
-                 : "r"(address)
-                 : "memory");
+    if constexpr (kTurned)
+      asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(words.a), "=r"(words.b), "=r"(words.c), "=r"(words.d)
+                   : "r"(address)
+                   : "memory");
+    else
+      asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(words.a), "=r"(words.b), "=r"(words.c), "=r"(words.d)
+                   : "r"(address)
+                   : "memory");
   }
 
   // mma.m16n8k32 of u8 by B, which is s8 or u8, added to exact sums of 32 bits; operands_of(thread) are a thread's own.

@@ -307,7 +307,7 @@ struct ByteAttention {
   OCTAVO_DEVICE void multiply_values(const std::byte* v, int columns, typename Block::template Each<Weights>& weights) {
     unrolled<kColumnGroups>([&](auto group) {
       if (group * kGroupColumns >= columns) return;
-      block.load_turned_matrices(
+      block.template load_matrices<true>(
           [&](int t) { return v + t % kWarp * ByteAttentionSizes::kValuePitch + group * kGroupColumns; },
           [&](int t) {
             auto& words = weights[t].v;
