@@ -58,7 +58,33 @@ function(octavo_set_isa_flags)
   endforeach()
 endfunction()
 
-# octavo_library(base USES ...): all of src/base as the static library octavo_base.
+# Whether folders are compiled as a few large units, each a file that includes its sources: a build from nothing parses every header once per unit
+# instead of once per source. For work on a folder, where one source changes at a time, the preset `work` compiles file by file (docs/developing.md).
+option(OCTAVO_UNITY "compile the sources of a folder as a few large units" ON)
+if(OCTAVO_UNITY AND NOT CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  add_compile_options(-Wno-subobject-linkage)  # takes each source of a unit for a header that others include, too
+endif()
+set(OCTAVO_UNIT_BYTES 150000)  # of sources: about 3,000 lines, 10 s of a compiler
+
+# Groups the sources of a target into units of its folders' files in their order. A unit has one namespace without a name: what two files
+# of a folder define there has two names.
+function(octavo_set_units target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${OCTAVO_UNITY} UNITY_BUILD_MODE GROUP)
+  set(unit 0)
+  set(filled 0)
+  list(SORT ARGN)
+  foreach(source ${ARGN})
+    file(SIZE ${source} bytes)
+    math(EXPR filled "${filled} + ${bytes}")
+    if(filled GREATER OCTAVO_UNIT_BYTES)
+      math(EXPR unit "${unit} + 1")
+      set(filled ${bytes})
+    endif()
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${unit})
+  endforeach()
+endfunction()
+
+# octavo_library(base USES ...): all of src/base as the static library octavo_base. Files of an instruction set are compiled apart, with its flags.
 function(octavo_library folder)
   cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${folder}/*.cpp)
@@ -69,6 +95,7 @@ function(octavo_library folder)
   if(sources)
     octavo_set_isa_flags(${sources})
     add_library(octavo_${folder} STATIC ${sources})
+    octavo_set_units(octavo_${folder} ${sources})
     target_include_directories(octavo_${folder} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
     target_link_libraries(octavo_${folder} PUBLIC ${ARG_USES})
   else()

@@ -222,7 +222,7 @@ namespace {
 
 bool is_for_others(const Plan& plan) { return !host_machine().isa.contains(plan.needs); }
 
-std::string machine_text(const Machine& machine) {
+std::string explained_machine(const Machine& machine) {
   if (is_device(machine)) return fmt::format("{}, {} multiprocessors", machine.name, machine.cores);
   return fmt::format("{}, one thread at {:.4g} GHz", machine.name, machine.speeds.gigahertz);
 }
@@ -234,7 +234,7 @@ Result<Explanation> predicted(const std::string& name, const v1::CompiledModel& 
   if (!index) return index.errors();
   e.plan = e.info.plans[*index];
   const Plan& plan = v1::Access::of(compiled).plans[*index];
-  e.machine = machine_text(plan.machine);
+  e.machine = explained_machine(plan.machine);
   e.peaks = known_peaks(plan.machine);
   const std::vector<ValueIndex> value_roots = roots(plan);
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {

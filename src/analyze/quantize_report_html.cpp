@@ -19,9 +19,9 @@ std::string decibels_text(double decibels) {
 }
 
 // Signal to noise of every tensor, in the order of computation.
-class Curves {
+class QuantizeCurves {
  public:
-  explicit Curves(const QuantizationReport& report) : report_(report) {}
+  explicit QuantizeCurves(const QuantizationReport& report) : report_(report) {}
 
   std::string drawn() const {
     std::string svg =
@@ -118,7 +118,7 @@ std::string quantization_html(const QuantizationReport& report) {
       "scale, and nothing else. <span style=\"color:{}\">Network</span>: the tensor in the quantized network against "
       "that in fp32.</p>\n{}<h2>Tensors, worst rounding first</h2>\n{}",
       report.tensors.size(), report.samples, decibels_text(report.output_db), kRounding, kNetwork,
-      Curves(report).drawn(), tensors(report));
+      QuantizeCurves(report).drawn(), tensors(report));
   return html_page(report.model, body);
 }
 

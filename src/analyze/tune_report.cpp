@@ -69,9 +69,9 @@ std::string trials_text(const TuneReport& report) {
 }
 
 // The network's time, the sum of its calls' best, after so many trials of each tuner.
-class Curves {
+class TuneCurves {
  public:
-  explicit Curves(const TuneReport& report) : report_(report) {
+  explicit TuneCurves(const TuneReport& report) : report_(report) {
     for (const TuneHistory& history : report.histories) {
       most_trials_ = std::max(most_trials_, history.best_ns.size());
       for (const double ns : history.best_ns) least_ = std::min(least_, ns), most_ = std::max(most_, ns);
@@ -181,7 +181,7 @@ std::string tune_html(const TuneReport& report) {
   body += "<h2>The whole network, in turns</h2>\n" + runs_table(report).html();
   body +=
       "<h2>Best so far by trials</h2>\n<p>Sum of the best time of every call, each as often as a run makes it.</p>\n";
-  body += Curves(report).drawn();
+  body += TuneCurves(report).drawn();
   body += "<h2>Calls</h2>\n" + calls_table(report, report.calls.size()).html();
   return html_page("Tuning of " + report.model, body);
 }

@@ -111,7 +111,7 @@ typename V::F32 cosh_f32(typename V::F32 x) {
 // log(1 + x), x in [0, 2^127], infinity or NaN.
 template <class V>
 typename V::F32 positive_log1p(typename V::F32 x) {
-  constexpr std::int32_t kTwoThirds = 0x3f2aaaab, kOne = 0x3f800000;
+  constexpr std::int32_t kTwoThirds = 0x3f2aaaab, kOneBits = 0x3f800000;
   const auto one = V::set(1.0f);
   const auto sum = V::add(one, x);
   // What the sum lost: exact.
@@ -121,7 +121,7 @@ typename V::F32 positive_log1p(typename V::F32 x) {
   const auto k = V::template shift_right<23>(V::sub_s32(bits, V::set_s32(kTwoThirds)));
   const auto k_bits = V::template shift_left<23>(k);
   const auto m = V::as_f32(V::sub_s32(bits, k_bits));
-  const auto scale = V::as_f32(V::sub_s32(V::set_s32(kOne), k_bits));  // 2^-k
+  const auto scale = V::as_f32(V::sub_s32(V::set_s32(kOneBits), k_bits));  // 2^-k
   const auto f = V::fma(lost, scale, V::sub(m, one));
   const auto y = log_of_parts<V>(V::to_f32(k), f);
   return V::select(V::less(x, V::set(__builtin_inff())), y, x);  // infinity, NaN

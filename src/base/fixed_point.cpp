@@ -25,7 +25,7 @@ std::int32_t saturating_shift_left(std::int32_t x, int bits) {
 }
 
 // exp(x / 2^31) in Q0 for -1/4 <= x / 2^31 < 0: the series around -1/8.
-std::int32_t exp_above_minus_quarter(std::int32_t x) {
+std::int32_t q31_exp_above_minus_quarter(std::int32_t x) {
   constexpr std::int32_t kExpOfMinusEighth = 1895147668;
   constexpr std::int32_t kThird = 715827883;
   const std::int32_t d = wrapping_add(x, 1 << 28);
@@ -74,7 +74,7 @@ std::int32_t fixed_exp(std::int32_t x) {
   constexpr int kFractionBits = 26;
   constexpr std::int32_t kQuarter = 1 << (kFractionBits - 2);
   const std::int32_t part = (x & (kQuarter - 1)) - kQuarter;
-  std::int32_t result = exp_above_minus_quarter(saturating_shift_left(part, 5));
+  std::int32_t result = q31_exp_above_minus_quarter(saturating_shift_left(part, 5));
   const std::int32_t remainder = wrapping_subtract(part, x);
   // exp(-1/4), exp(-1/2), exp(-1), ... exp(-16) in Q0.
   constexpr std::int32_t kFactors[] = {1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242};

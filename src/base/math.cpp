@@ -10,17 +10,17 @@
 namespace octavo {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kExactInfinity = std::numeric_limits<double>::infinity();
+constexpr double kExactNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kLog2e = 0x1.71547652b82fep+0;
 // log(2) in two parts; the first has 20 trailing zero bits, so that its product with an exponent is exact.
 constexpr double kLog2High = 0x1.62e42fee00000p-1;
 constexpr double kLog2Low = 0x1.a39ef35793c76p-33;
-constexpr double kHalfPi = 0x1.921fb54442d18p+0;
+constexpr double kExactHalfPi = 0x1.921fb54442d18p+0;
 constexpr double kTwoOverSqrtPi = 0x1.20dd750429b6dp+0;
 
 // An unevaluated sum: `low` is what `high` lost to rounding.
-struct Double2 {
+struct ExactDouble2 {
   double high = 0.0;
   double low = 0.0;
 };
@@ -76,7 +76,7 @@ double expm1_series(double high, double low) {
 // exp(x + low), low at most about an ulp of x.
 double exp_sum(double x, double low) {
   if (std::isnan(x)) return x;
-  if (x > 709.79) return kInfinity;
+  if (x > 709.79) return kExactInfinity;
   if (x < -745.2) return 0.0;
   const ExpReduction r = reduce_exp(x);
   const double both = r.low + low;
@@ -109,7 +109,7 @@ double atanh_tail(double s_squared) {
 }
 
 // log(x) with about 12 bits more than f64, for powers; x positive and finite.
-Double2 log_double2(double x) {
+ExactDouble2 log_double2(double x) {
   const Split parts = split(x);
   const double f = parts.m - 1.0;  // exact
   const double d = 2.0 + f;
@@ -216,7 +216,7 @@ Angle reduce_angle(double x) {
   // than 2^-62.
   const double distance = (static_cast<double>(static_cast<std::uint64_t>(magnitude >> 64)) * 0x1p-64) +
                           (static_cast<double>(static_cast<std::uint64_t>(magnitude)) * 0x1p-128);
-  const double rest = distance * kHalfPi;
+  const double rest = distance * kExactHalfPi;
   return {static_cast<int>(static_cast<unsigned>(turns >> 126) + (rounds_up ? 1u : 0u)) & 3, rounds_up ? -rest : rest};
 }
 
@@ -240,7 +240,7 @@ double cos_series(double x) {
 
 // sin(x + shift * pi/2).
 double shifted_sin(double x, int shift) {
-  if (!std::isfinite(x)) return kNan;
+  if (!std::isfinite(x)) return kExactNan;
   const double magnitude = std::fabs(x);
   const bool is_small = magnitude < 0.785;
   Angle angle = is_small ? Angle{0, magnitude} : reduce_angle(magnitude);
@@ -259,8 +259,8 @@ double small_power(double x, double y) {
   if (y == 2.0) return x * x;
   if (y == 3.0) return x * x * x;
   if (y == -1.0) return 1.0 / x;
-  if (y == 0.5) return x == -kInfinity ? kInfinity : std::sqrt(x + 0.0);
-  return kNan;
+  if (y == 0.5) return x == -kExactInfinity ? kExactInfinity : std::sqrt(x + 0.0);
+  return kExactNan;
 }
 
 }  // namespace
@@ -269,7 +269,7 @@ double math_exp(double x) { return exp_sum(x, 0.0); }
 
 double math_expm1(double x) {
   if (std::isnan(x) || x == 0.0) return x;
-  if (x > 709.79) return kInfinity;
+  if (x > 709.79) return kExactInfinity;
   if (x < -40.0) return -1.0;
   const ExpReduction r = reduce_exp(x);
   const double p = expm1_series(r.high, r.low);
@@ -281,16 +281,16 @@ double math_expm1(double x) {
 }
 
 double math_log(double x) {
-  if (std::isnan(x) || x == kInfinity) return x;
-  if (x == 0.0) return -kInfinity;
-  if (x < 0.0) return kNan;
-  const Double2 value = log_double2(x);
+  if (std::isnan(x) || x == kExactInfinity) return x;
+  if (x == 0.0) return -kExactInfinity;
+  if (x < 0.0) return kExactNan;
+  const ExactDouble2 value = log_double2(x);
   return value.high + value.low;
 }
 
 double math_log1p(double x) {
-  if (std::isnan(x) || x == kInfinity || x == 0.0) return x;
-  if (x <= -1.0) return x == -1.0 ? -kInfinity : kNan;
+  if (std::isnan(x) || x == kExactInfinity || x == 0.0) return x;
+  if (x <= -1.0) return x == -1.0 ? -kExactInfinity : kExactNan;
   const double u = 1.0 + x;
   if (u == 1.0) return x;
   // What the sum lost, as a first-order correction.
@@ -322,20 +322,20 @@ double math_erfc(double x) {
 
 double math_pow(double x, double y) {
   if (y == 0.0 || x == 1.0) return 1.0;
-  if (std::isnan(x) || std::isnan(y)) return kNan;
+  if (std::isnan(x) || std::isnan(y)) return kExactNan;
   const bool is_odd = is_odd_integer(y);
   const bool is_integer = std::isinf(y) || std::floor(y) == y;
   const double magnitude = std::fabs(x);
-  if (magnitude == 1.0) return is_integer ? (is_odd ? x : 1.0) : kNan;
-  if (std::isinf(y)) return (magnitude > 1.0) == (y > 0.0) ? kInfinity : 0.0;
+  if (magnitude == 1.0) return is_integer ? (is_odd ? x : 1.0) : kExactNan;
+  if (std::isinf(y)) return (magnitude > 1.0) == (y > 0.0) ? kExactInfinity : 0.0;
   if (const double exact = small_power(x, y); !std::isnan(exact)) return exact;
   const bool is_negative = std::signbit(x) && is_odd;
   if (x == 0.0 || std::isinf(x)) {
-    const double value = (x == 0.0) == (y > 0.0) ? 0.0 : kInfinity;
+    const double value = (x == 0.0) == (y > 0.0) ? 0.0 : kExactInfinity;
     return is_negative ? -value : value;
   }
-  if (x < 0.0 && !is_integer) return kNan;
-  const Double2 log = log_double2(magnitude);
+  if (x < 0.0 && !is_integer) return kExactNan;
+  const ExactDouble2 log = log_double2(magnitude);
   const double high = y * log.high;
   const double low = std::fma(y, log.high, -high) + y * log.low;
   const double value = std::fabs(high) < 800.0 ? exp_sum(high + low, (high - (high + low)) + low) : exp_sum(high, 0.0);

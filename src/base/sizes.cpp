@@ -14,7 +14,7 @@ constexpr std::int64_t kUnbounded = SizeRange::kUnbounded;
 constexpr std::int64_t kMostDivisor = std::int64_t{1} << 30;
 constexpr std::size_t kMostExpressions = 1 << 16, kMostTerms = 128, kMostFactors = 16;
 
-std::int64_t saturated(Wide value) {
+std::int64_t size_saturated(Wide value) {
   return static_cast<std::int64_t>(std::clamp<Wide>(value, -kUnbounded, kUnbounded));
 }
 
@@ -24,7 +24,7 @@ Wide divided(Wide a, Wide b) {
 }
 
 SizeRange sum(const SizeRange& a, const SizeRange& b) {
-  return {saturated(Wide{a.lowest} + b.lowest), saturated(Wide{a.highest} + b.highest)};
+  return {size_saturated(Wide{a.lowest} + b.lowest), size_saturated(Wide{a.highest} + b.highest)};
 }
 
 // Of function(x, y) that is monotonous in both: the ends are at corners.
@@ -32,10 +32,11 @@ template <class Function>
 SizeRange at_corners(const SizeRange& a, const SizeRange& b, const Function& function) {
   const Wide corners[] = {function(Wide{a.lowest}, Wide{b.lowest}), function(Wide{a.lowest}, Wide{b.highest}),
                           function(Wide{a.highest}, Wide{b.lowest}), function(Wide{a.highest}, Wide{b.highest})};
-  return {saturated(*std::min_element(corners, corners + 4)), saturated(*std::max_element(corners, corners + 4))};
+  return {size_saturated(*std::min_element(corners, corners + 4)),
+          size_saturated(*std::max_element(corners, corners + 4))};
 }
 
-SizeRange product(const SizeRange& a, const SizeRange& b) {
+SizeRange size_product(const SizeRange& a, const SizeRange& b) {
   return at_corners(a, b, [](Wide x, Wide y) { return x * y; });
 }
 
@@ -45,8 +46,8 @@ struct Divided {
   SizeTerm whole, rest;
 };
 Divided split(const SizeTerm& term, const SizeTerm& divisor) {
-  SizeTerm whole{.coefficient = saturated(divided(term.coefficient, divisor.coefficient))};
-  SizeTerm rest{term.atoms, saturated(term.coefficient - Wide{whole.coefficient} * divisor.coefficient)};
+  SizeTerm whole{.coefficient = size_saturated(divided(term.coefficient, divisor.coefficient))};
+  SizeTerm rest{term.atoms, size_saturated(term.coefficient - Wide{whole.coefficient} * divisor.coefficient)};
   const bool has_atoms =
       std::includes(term.atoms.begin(), term.atoms.end(), divisor.atoms.begin(), divisor.atoms.end());
   if (!has_atoms || (!divisor.atoms.empty() && rest.coefficient != 0)) return {{}, term};
@@ -57,7 +58,7 @@ Divided split(const SizeTerm& term, const SizeTerm& divisor) {
 
 void add_term(SizeSum& sum, SizeTerm term) {
   if (term.atoms.empty()) {
-    sum.constant = saturated(Wide{sum.constant} + term.coefficient);
+    sum.constant = size_saturated(Wide{sum.constant} + term.coefficient);
     return;
   }
   const auto at = std::lower_bound(sum.terms.begin(), sum.terms.end(), term,
@@ -66,7 +67,7 @@ void add_term(SizeSum& sum, SizeTerm term) {
     if (term.coefficient != 0) sum.terms.insert(at, std::move(term));
     return;
   }
-  at->coefficient = saturated(Wide{at->coefficient} + term.coefficient);
+  at->coefficient = size_saturated(Wide{at->coefficient} + term.coefficient);
   if (at->coefficient == 0) sum.terms.erase(at);
 }
 
@@ -114,13 +115,13 @@ std::optional<std::size_t> Sizes::size_of(const Dim& dim) const {
 }
 
 SizeSum Sizes::sum_of(const Dim& dim) const {
-  return dim.is_number() ? SizeSum{saturated(dim.example()), {}} : dim.expression()->sum;
+  return dim.is_number() ? SizeSum{size_saturated(dim.example()), {}} : dim.expression()->sum;
 }
 
 std::int32_t Sizes::index_of(const Dim& dim) {
   if (!dim.is_number()) return dim.expression()->index;
   // A number among the operands of an atom.
-  const std::int64_t number = saturated(dim.example());
+  const std::int64_t number = size_saturated(dim.example());
   const auto [at, is_new] = index_.try_emplace({number, {}}, count());
   if (is_new) {
     values_.push_back(number);
@@ -141,11 +142,11 @@ Dim Sizes::interned(SizeSum sum) {
     SizeRange range{term.coefficient, term.coefficient};
     Wide example = term.coefficient;
     for (const SizeAtom& factor : term.atoms) {
-      range = octavo::product(range, range_of(factor));
-      example = saturated(example * value_of(factor, examples_, values_));
+      range = size_product(range, range_of(factor));
+      example = size_saturated(example * value_of(factor, examples_, values_));
     }
     made.range = octavo::sum(made.range, range);
-    made.example = saturated(Wide{made.example} + example);
+    made.example = size_saturated(Wide{made.example} + example);
   }
   if (is_full_) return made.example;
   made.sum = sum;
@@ -192,7 +193,7 @@ Dim Sizes::sum(const Dim& a, const Dim& b, std::int64_t factor) {
   Sizes& table = table_of(a, b);
   SizeSum made = table.sum_of(a);
   for (SizeTerm term : all_terms(table.sum_of(b))) {
-    term.coefficient = saturated(Wide{term.coefficient} * factor);
+    term.coefficient = size_saturated(Wide{term.coefficient} * factor);
     add_term(made, std::move(term));
   }
   return table.interned(std::move(made));
@@ -203,7 +204,7 @@ Dim Sizes::product(const Dim& a, const Dim& b) {
   SizeSum made;
   for (const SizeTerm& x : all_terms(table.sum_of(a))) {
     for (const SizeTerm& y : all_terms(table.sum_of(b))) {
-      SizeTerm term{.coefficient = saturated(Wide{x.coefficient} * y.coefficient)};
+      SizeTerm term{.coefficient = size_saturated(Wide{x.coefficient} * y.coefficient)};
       std::merge(x.atoms.begin(), x.atoms.end(), y.atoms.begin(), y.atoms.end(), std::back_inserter(term.atoms));
       add_term(made, std::move(term));
     }
@@ -378,9 +379,10 @@ Result<std::vector<std::int64_t>> Sizes::evaluate(std::span<const std::int64_t> 
   for (const SizeExpression& expression : expressions_) {
     Wide value = expression.sum.constant;
     for (const SizeTerm& term : expression.sum.terms) {
-      Wide product = term.coefficient;
-      for (const SizeAtom& factor : term.atoms) product = saturated(product * value_of(factor, sizes, values));
-      value += product;
+      Wide size_product = term.coefficient;
+      for (const SizeAtom& factor : term.atoms)
+        size_product = size_saturated(size_product * value_of(factor, sizes, values));
+      value += size_product;
     }
     if (value <= -kUnbounded || value >= kUnbounded)
       return refuse("extent " + text(expression.sum), "a number beyond 2^62", "a smaller one");
@@ -444,13 +446,13 @@ std::int64_t Dim::fixed_example() const {
 }
 
 Dim Dim::added(const Dim& a, const Dim& b, std::int64_t factor) {
-  return are_numbers(a, b) ? Dim(saturated(a.value_ + Wide{factor} * b.value_)) : Sizes::sum(a, b, factor);
+  return are_numbers(a, b) ? Dim(size_saturated(a.value_ + Wide{factor} * b.value_)) : Sizes::sum(a, b, factor);
 }
 Dim Dim::multiplied(const Dim& a, const Dim& b) {
-  return are_numbers(a, b) ? Dim(saturated(Wide{a.value_} * b.value_)) : Sizes::product(a, b);
+  return are_numbers(a, b) ? Dim(size_saturated(Wide{a.value_} * b.value_)) : Sizes::product(a, b);
 }
 Dim Dim::divided(const Dim& a, const Dim& b) {
-  return are_numbers(a, b) ? Dim(saturated(octavo::divided(a.value_, b.value_))) : Sizes::quotient(a, b);
+  return are_numbers(a, b) ? Dim(size_saturated(octavo::divided(a.value_, b.value_))) : Sizes::quotient(a, b);
 }
 Dim Dim::chosen(const Dim& a, const Dim& b, bool is_larger) {
   return Sizes::chosen(is_larger ? AtomKind::larger : AtomKind::smaller, a, b);

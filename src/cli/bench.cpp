@@ -21,7 +21,7 @@
 namespace octavo::cli {
 namespace {
 
-struct Arguments {
+struct BenchArguments {
   std::vector<std::string> models;
   std::vector<PrecisionWord> compare;
   BenchOptions options;
@@ -39,7 +39,7 @@ constexpr Word<Precision> kPlanPrecisions[] = {{name_of(Precision::int8), Precis
 
 // The request for each precision to run: those of --compare, else the one of --precision, else the default of each
 // model.
-std::vector<CompileRequest> wanted_requests(const Arguments& arguments, const CompileRequest& request) {
+std::vector<CompileRequest> wanted_requests(const BenchArguments& arguments, const CompileRequest& request) {
   if (arguments.compare.empty()) return {request};
   std::vector<CompileRequest> requests(arguments.compare.size(), request);
   for (std::size_t i = 0; i < requests.size(); ++i) choose_precision(arguments.compare[i], requests[i]);
@@ -172,7 +172,7 @@ void print_verdicts(const std::vector<BenchRun>& runs) {
   }
 }
 
-Result<std::vector<BenchRun>> measure(const Arguments& arguments, const std::vector<CompileRequest>& requests,
+Result<std::vector<BenchRun>> measure(const BenchArguments& arguments, const std::vector<CompileRequest>& requests,
                                       std::span<const std::optional<Contexts>> contexts) {
   auto folder = TemporaryFolder::create();
   if (!folder) return folder.errors();
@@ -191,7 +191,7 @@ Result<std::vector<BenchRun>> measure(const Arguments& arguments, const std::vec
   return bench(variants, options);
 }
 
-int run_bench(const Arguments& arguments) {
+int run_bench(const BenchArguments& arguments) {
   auto request = request_for(arguments.compile, arguments.models);
   if (!request) return report(request.errors());
   const auto contexts = contexts_of(arguments.contexts, request->threads);
@@ -216,7 +216,7 @@ int run_bench(const Arguments& arguments) {
 }  // namespace
 
 void add_bench(CLI::App& app, int& exit_code) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<BenchArguments>();
   CLI::App& verb =
       *app.add_subcommand("bench", "measure latency, throughput, load time and memory; compare variants in turns");
   verb.add_option("MODEL", arguments->models, "model files or .octv")->required();

@@ -27,7 +27,7 @@ CLI::Validator count_up_to_max() {
   return CLI::Validator(check, "");
 }
 
-Error usage(std::string where, std::string found, std::string expected) {
+Error bench_contexts_usage(std::string where, std::string found, std::string expected) {
   return {
       .kind = ErrorKind::usage, .where = std::move(where), .found = std::move(found), .expected = std::move(expected)};
 }
@@ -76,14 +76,18 @@ void add_contexts_options(CLI::App& verb, ContextsArguments& arguments) {
 Result<std::vector<std::optional<Contexts>>> contexts_of(const ContextsArguments& arguments, int threads) {
   const std::optional<int> each = arguments.threads_per_context;
   if (arguments.counts.empty()) {
-    if (each) return usage("--threads-per-context", std::to_string(*each), "--contexts beside it; --threads without");
+    if (each)
+      return bench_contexts_usage("--threads-per-context", std::to_string(*each),
+                                  "--contexts beside it; --threads without");
     return std::vector<std::optional<Contexts>>{std::nullopt};
   }
   if (threads > 0)
-    return usage("--threads", counted(threads, "thread") + " beside --contexts", "--threads-per-context");
+    return bench_contexts_usage("--threads", counted(threads, "thread") + " beside --contexts",
+                                "--threads-per-context");
   for (const int count : arguments.counts) {
     if (each.value_or(1) > kMaxThreads / count) {
-      return usage("--contexts", said({count, *each}), fmt::format("at most {} threads in all", kMaxThreads));
+      return bench_contexts_usage("--contexts", said({count, *each}),
+                                  fmt::format("at most {} threads in all", kMaxThreads));
     }
   }
   const auto list = with_one_context_each(arguments.counts, each, host_machine().cores);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr Word<Metric> kMetrics[] = {{"top1", Metric::top1}, {"agreement", Metric::agreement}, {"sqnr", Metric::sqnr}};
 
-Error usage(std::string where, std::string found, std::string expected) {
+Error budget_usage(std::string where, std::string found, std::string expected) {
   return {
       .kind = ErrorKind::usage, .where = std::move(where), .found = std::move(found), .expected = std::move(expected)};
 }
@@ -28,11 +28,11 @@ Metric metric_of(const BudgetArguments& arguments) {
   return arguments.metric.value_or(arguments.images.empty() ? Metric::agreement : Metric::top1);
 }
 
-double decibels(double noise) {
+double budget_decibels(double noise) {
   return noise > 0.0 ? -10.0 * std::log10(noise) : std::numeric_limits<double>::infinity();
 }
 
-double percent(std::int64_t part, std::int64_t whole) {
+double budget_percent(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
@@ -81,9 +81,9 @@ class BudgetRun {
   double excess(const VariantFacts& facts) const {
     const double limit = *arguments_.max_drop;
     switch (metric_) {
-      case Metric::top1: return percent(bench_.in_fp32().right - facts.right, bench_.samples()) - limit;
-      case Metric::agreement: return 100.0 - percent(facts.agreeing, bench_.samples()) - limit;
-      case Metric::sqnr: return limit - decibels(facts.noise);
+      case Metric::top1: return budget_percent(bench_.in_fp32().right - facts.right, bench_.samples()) - limit;
+      case Metric::agreement: return 100.0 - budget_percent(facts.agreeing, bench_.samples()) - limit;
+      case Metric::sqnr: return limit - budget_decibels(facts.noise);
     }
     return 0.0;
   }
@@ -129,8 +129,8 @@ class BudgetRun {
   void print_row(const VariantFacts& facts, const std::string& in_fp32, bool is_within, bool is_best) const {
     const std::string right = bench_.has_labels() ? std::to_string(facts.right) : "";
     fmt::print("{:>9.4f} {:>6.2f}x {:>8} {:>8.2f} % {:>7.1f} dB  {}{}{}\n", facts.ms,
-               bench_.in_fp32().ms / std::max(facts.ms, 1e-9), right, percent(facts.agreeing, bench_.samples()),
-               decibels(facts.noise), in_fp32, is_within ? "" : "  (beyond the budget)",
+               bench_.in_fp32().ms / std::max(facts.ms, 1e-9), right, budget_percent(facts.agreeing, bench_.samples()),
+               budget_decibels(facts.noise), in_fp32, is_within ? "" : "  (beyond the budget)",
                is_best ? "  <- best so far, written" : "");
     flush_output();
   }
@@ -194,21 +194,23 @@ Status check_budget(const BudgetArguments& arguments, const CompileRequest& requ
     for (const auto& [option, is_given] :
          {std::pair("--metric", arguments.metric.has_value()), std::pair("--images", !arguments.images.empty()),
           std::pair("--labels", !arguments.labels.empty()), std::pair("--search-log", !arguments.log.empty())}) {
-      if (is_given) return usage(option, "no --max-drop beside it", "--max-drop X");
+      if (is_given) return budget_usage(option, "no --max-drop beside it", "--max-drop X");
     }
     return ok_status();
   }
   if (!std::isfinite(*arguments.max_drop))
-    return usage("--max-drop", fmt::format("{}", *arguments.max_drop), "a number");
+    return budget_usage("--max-drop", fmt::format("{}", *arguments.max_drop), "a number");
   if (arguments.metric == Metric::top1 && arguments.images.empty())
-    return usage("--metric", "top1 without labelled images", "--images DIR and --labels F");
+    return budget_usage("--metric", "top1 without labelled images", "--images DIR and --labels F");
   if (request.calibrate.empty() && arguments.images.empty())
-    return usage("--max-drop", "no samples to judge by", "--calibrate PATH or --images DIR");
+    return budget_usage("--max-drop", "no samples to judge by", "--calibrate PATH or --images DIR");
   if (request.options.integer_only)
-    return usage("--max-drop", "--integer-only beside it", "one of the two: layers in fp32 compute in floats");
-  if (request.options.precision == Precision::fp32) return usage("--max-drop", "--precision fp32 beside it", "int8");
+    return budget_usage("--max-drop", "--integer-only beside it", "one of the two: layers in fp32 compute in floats");
+  if (request.options.precision == Precision::fp32)
+    return budget_usage("--max-drop", "--precision fp32 beside it", "int8");
   if (request.chooses_precision)
-    return usage("--max-drop", "--precision auto beside it", "int8: the fastest variant within the budget is written");
+    return budget_usage("--max-drop", "--precision auto beside it",
+                        "int8: the fastest variant within the budget is written");
   return ok_status();
 }
 

@@ -40,7 +40,7 @@ int end_of_parsing(const CLI::App& app, const CLI::ParseError& error) {
   return code == 0 ? 0 : 2;
 }
 
-int run(int argc, char** argv) {
+int run_verb(int argc, char** argv) {
   CLI::App app{"octavo: int8 neural networks, compiled ahead of time, on CPUs"};
   app.set_version_flag("--version", "octavo " + std::string(v1::version()));
   app.require_subcommand(1);
@@ -68,7 +68,7 @@ int run(int argc, char** argv) {
 
 int command(int argc, char** argv) {
   prepare_process();
-  return run_guarded([&] { return run(argc, argv); });
+  return run_guarded([&] { return run_verb(argc, argv); });
 }
 
 }  // namespace octavo::cli

@@ -15,7 +15,7 @@
 namespace octavo::cli {
 namespace {
 
-struct Arguments {
+struct CompareArguments {
   std::string models[2];
   std::vector<std::string> inputs;
   std::optional<double> min_sqnr;
@@ -48,7 +48,7 @@ struct Answer {
 };
 
 Result<Answer> answer(const std::string& model, const CompileRequest& request, const GivenInputs& inputs,
-                      const Arguments& arguments) {
+                      const CompareArguments& arguments) {
   auto session = open_session(model, request, inputs);
   if (!session) return session.errors();
   const Status set = inputs.empty() ? fill_random(session->inputs()) : set_inputs(inputs, request, *session);
@@ -69,7 +69,7 @@ Result<Answer> answer(const std::string& model, const CompileRequest& request, c
   return answer;
 }
 
-void print(const std::string& name, const NamedValue& a, const Difference& difference) {
+void print_compare(const std::string& name, const NamedValue& a, const Difference& difference) {
   if (!difference.first) {
     fmt::print("{:<40.40}  identical, {} elements\n", name, difference.elements);
     return;
@@ -88,7 +88,8 @@ nlohmann::json difference_json(const std::string& name, const Difference& differ
           {"first", difference.first ? nlohmann::json(*difference.first) : nlohmann::json()}};
 }
 
-int compare_values(const std::vector<NamedValue>& a, const std::vector<NamedValue>& b, const Arguments& arguments) {
+int compare_values(const std::vector<NamedValue>& a, const std::vector<NamedValue>& b,
+                   const CompareArguments& arguments) {
   bool is_yes = true;
   int compared = 0;
   nlohmann::json list = nlohmann::json::array();
@@ -99,7 +100,7 @@ int compare_values(const std::vector<NamedValue>& a, const std::vector<NamedValu
     });
     if (other == b.end()) continue;
     const Difference difference = compare_tensors(value.tensor.view(), other->tensor.view());
-    print(value.name, value, difference);
+    print_compare(value.name, value, difference);
     list.push_back(difference_json(value.name, difference));
     is_yes &= arguments.min_sqnr ? difference.sqnr_db >= *arguments.min_sqnr : difference.differing == 0;
     ++compared;
@@ -113,7 +114,7 @@ int compare_values(const std::vector<NamedValue>& a, const std::vector<NamedValu
   return code != 0 ? code : is_yes ? 0 : kAnswerIsNo;
 }
 
-int compare(const Arguments& arguments) {
+int compare(const CompareArguments& arguments) {
   const auto request = request_for(arguments.compile, arguments.models);
   if (!request) return report(request.errors());
   const auto inputs = read_inputs(arguments.inputs);
@@ -134,7 +135,7 @@ int compare(const Arguments& arguments) {
 
 constexpr Word<Peer> kPeers[] = {{"onnxruntime", Peer::onnxruntime}, {"litert", Peer::litert}};
 
-int compare_engines(const Arguments& arguments) {
+int compare_engines(const CompareArguments& arguments) {
   const std::string& model = arguments.models[0];
   const auto request = request_for(arguments.compile, {&model, 1});
   if (!request) return report(request.errors());
@@ -155,7 +156,7 @@ int compare_engines(const Arguments& arguments) {
   return code != 0 ? code : compared->first() == nullptr ? 0 : kAnswerIsNo;
 }
 
-int compare_models_or_engines(const Arguments& arguments) {
+int compare_models_or_engines(const CompareArguments& arguments) {
   const bool has_second = !arguments.models[1].empty();
   if (has_second != arguments.against.has_value()) return has_second ? compare(arguments) : compare_engines(arguments);
   return report({.kind = ErrorKind::usage,
@@ -164,7 +165,7 @@ int compare_models_or_engines(const Arguments& arguments) {
                  .expected = "a second one, or --against with an engine"});
 }
 
-void add_engine_options(CLI::App& verb, Arguments& arguments) {
+void add_engine_options(CLI::App& verb, CompareArguments& arguments) {
   add_word_option(verb, "--against", arguments.against, kPeers,
                   "instead of B: what this engine makes of the file A, tensor by tensor; needs Python with its package "
                   "(onnxruntime; ai-edge-litert for litert)")
@@ -184,7 +185,7 @@ void add_engine_options(CLI::App& verb, Arguments& arguments) {
 }  // namespace
 
 void add_compare(CLI::App& app, int& exit_code) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<CompareArguments>();
   CLI::App& verb = *app.add_subcommand(
       "compare",
       "run two models, or one here and in another engine, on the same input: signal to noise and first difference "

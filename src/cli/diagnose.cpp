@@ -17,13 +17,13 @@ namespace {
 
 using diagnose::Engine;
 
-struct Arguments {
+struct DiagnoseArguments {
   std::string model, html, json;
   diagnose::DiagnoseOptions options;
   RepairArguments repairs;
 };
 
-int run_diagnose(const Arguments& arguments) {
+int run_diagnose(const DiagnoseArguments& arguments) {
   const auto diagnosis = diagnose::diagnose_file(arguments.model, arguments.options);
   if (!diagnosis) return report(diagnosis.errors());
   fmt::print("{}", diagnose::diagnosis_text(*diagnosis));
@@ -45,7 +45,7 @@ int run_diagnose(const Arguments& arguments) {
 }  // namespace
 
 void add_diagnose(CLI::App& app, int& exit_code) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<DiagnoseArguments>();
   CLI::App& verb = *app.add_subcommand("diagnose", "say why a quantized file is slow in its engine, and repair it");
   verb.add_option("MODEL", arguments->model, "a quantized model file: ONNX, TFLite or .pt2")->required();
   verb.add_option("--against", arguments->options.against, "the same network in fp32: what quantization changed")

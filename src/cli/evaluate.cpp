@@ -18,7 +18,7 @@
 namespace octavo::cli {
 namespace {
 
-struct Arguments {
+struct EvaluateArguments {
   std::vector<std::string> models;
   std::string images;
   std::string labels;
@@ -50,7 +50,7 @@ Result<Entrant> enter(const std::string& model, const CompileRequest& request) {
 }
 
 // Models with the same inputs share their samples.
-Result<std::vector<Accuracy>> evaluate_all(std::vector<Entrant>& entrants, const Arguments& arguments) {
+Result<std::vector<Accuracy>> evaluate_all(std::vector<Entrant>& entrants, const EvaluateArguments& arguments) {
   std::vector<std::unique_ptr<LabelledSamples>> opened;
   std::vector<EvaluatedModel> models;
   for (std::size_t i = 0; i < entrants.size(); ++i) {
@@ -73,24 +73,24 @@ Result<std::vector<Accuracy>> evaluate_all(std::vector<Entrant>& entrants, const
   return evaluate_accuracy(models, [&](std::int64_t done, std::int64_t total) { progress.count(done, total); });
 }
 
-double percent(std::int64_t part, std::int64_t whole) {
+double evaluate_percent(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
 // "73.70 % (68.1 to 78.6)"
 std::string share_text(std::int64_t part, std::int64_t whole) {
   const auto [low, high] = likely_share(part, whole);
-  return fmt::format("{:.2f} % ({:.1f} to {:.1f})", percent(part, whole), 100.0 * low, 100.0 * high);
+  return fmt::format("{:.2f} % ({:.1f} to {:.1f})", evaluate_percent(part, whole), 100.0 * low, 100.0 * high);
 }
 
-void print(const std::vector<Entrant>& entrants, const std::vector<Accuracy>& accuracies) {
+void print_evaluate(const std::vector<Entrant>& entrants, const std::vector<Accuracy>& accuracies) {
   Table table(
       {"", "", "#samples", "#top-1", "likely at 95 %", "#top-5", "#", "#mean", "agrees with the first", "#SQNR", ""});
   for (std::size_t i = 0; i < entrants.size(); ++i) {
     const Accuracy& a = accuracies[i];
     table.add_row({entrants[i].name, name_of(entrants[i].session.plan().precision), std::to_string(a.samples),
                    std::to_string(a.top1), share_text(a.top1, a.samples), std::to_string(a.top5),
-                   fmt::format("{:.2f} %", percent(a.top5, a.samples)), ms_text(a.mean_ms),
+                   fmt::format("{:.2f} %", evaluate_percent(a.top5, a.samples)), ms_text(a.mean_ms),
                    a.likeness ? share_text(a.likeness->agreeing, a.samples) : std::string(),
                    a.likeness ? fmt::format("{:.1f} dB", a.likeness->sqnr_db) : std::string(),
                    a.label_offset == 1 ? "(background class first)" : ""});
@@ -108,21 +108,21 @@ nlohmann::json accuracy_json(const Entrant& entrant, const Accuracy& a) {
                            {"samples", a.samples},
                            {"top1", a.top1},
                            {"top5", a.top5},
-                           {"top1_percent", percent(a.top1, a.samples)},
+                           {"top1_percent", evaluate_percent(a.top1, a.samples)},
                            {"top1_interval", interval(a.top1)},
-                           {"top5_percent", percent(a.top5, a.samples)},
+                           {"top5_percent", evaluate_percent(a.top5, a.samples)},
                            {"classes", a.classes},
                            {"label_offset", a.label_offset},
                            {"mean_ms", a.mean_ms}};
   if (!a.likeness) return object;
   object["agreeing"] = a.likeness->agreeing;
-  object["agreement_percent"] = percent(a.likeness->agreeing, a.samples);
+  object["agreement_percent"] = evaluate_percent(a.likeness->agreeing, a.samples);
   object["agreement_interval"] = interval(a.likeness->agreeing);
   object["sqnr_db"] = std::isfinite(a.likeness->sqnr_db) ? nlohmann::json(a.likeness->sqnr_db) : nlohmann::json();
   return object;
 }
 
-int evaluate(const Arguments& arguments) {
+int evaluate(const EvaluateArguments& arguments) {
   const auto request = request_for(arguments.compile, arguments.models);
   if (!request) return report(request.errors());
   warn_of_random(*request);
@@ -134,7 +134,7 @@ int evaluate(const Arguments& arguments) {
   }
   const auto accuracies = evaluate_all(entrants, arguments);
   if (!accuracies) return report(accuracies.errors());
-  print(entrants, *accuracies);
+  print_evaluate(entrants, *accuracies);
   if (arguments.json.empty()) return 0;
   nlohmann::json list = nlohmann::json::array();
   for (std::size_t i = 0; i < entrants.size(); ++i) list.push_back(accuracy_json(entrants[i], (*accuracies)[i]));
@@ -144,7 +144,7 @@ int evaluate(const Arguments& arguments) {
 }  // namespace
 
 void add_evaluate(CLI::App& app, int& exit_code) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<EvaluateArguments>();
   CLI::App& verb =
       *app.add_subcommand("evaluate", "count right answers on labelled images; how near the models are to the first");
   verb.add_option("MODEL", arguments->models, "model files or .octv")->required();

@@ -20,7 +20,7 @@
 namespace octavo::cli {
 namespace {
 
-struct Arguments {
+struct ExplainArguments {
   std::string model;
   ExplainOptions options;
   std::vector<std::string> inputs;
@@ -139,7 +139,7 @@ void print_boundaries(const Explanation& e) {
   for (const std::string& note : e.plan.notes) fmt::print("  note: {}\n", note);
 }
 
-void print_worst(const Explanation& e) {
+void print_explain_worst(const Explanation& e) {
   fmt::print("\nfarthest from what arithmetic and memory allow\n");
   const auto sorted = e.by_loss();
   for (std::size_t i = 0; i < std::min(sorted.size(), kWorst) && sorted[i]->ms > sorted[i]->bound_ms; ++i) {
@@ -149,7 +149,7 @@ void print_worst(const Explanation& e) {
   }
 }
 
-int write_reports(const Arguments& arguments, const Explanation& e) {
+int write_reports(const ExplainArguments& arguments, const Explanation& e) {
   if (!arguments.html.empty()) {
     if (const Status done = write_text(arguments.html, explanation_html(e)); !done) return report(done.errors());
   }
@@ -159,7 +159,7 @@ int write_reports(const Arguments& arguments, const Explanation& e) {
   return arguments.json.empty() ? 0 : write_json(arguments.json, explanation_json(e));
 }
 
-ExplainOptions options_of(const Arguments& arguments, const CompileRequest& request, Progress& progress) {
+ExplainOptions options_of(const ExplainArguments& arguments, const CompileRequest& request, Progress& progress) {
   ExplainOptions options = arguments.options;
   options.choice = choice_of(arguments.model, request);
   options.threads = request.threads;
@@ -199,7 +199,7 @@ void print_program(const ProgramExplanation& e) {
   }
 }
 
-int explain_parts(const Arguments& arguments, const v1::CompiledModel& compiled, const CompileRequest& request) {
+int explain_parts(const ExplainArguments& arguments, const v1::CompiledModel& compiled, const CompileRequest& request) {
   for (const auto& [option, file] : {std::pair("--html", &arguments.html), std::pair("--onnx", &arguments.onnx)}) {
     if (!file->empty()) return report({needs_one_network(option)});
   }
@@ -213,7 +213,7 @@ int explain_parts(const Arguments& arguments, const v1::CompiledModel& compiled,
   return arguments.json.empty() ? 0 : write_json(arguments.json, explanation_json(*e));
 }
 
-int run_explain(Arguments& arguments) {
+int run_explain(ExplainArguments& arguments) {
   auto request = request_for(arguments.compile, {{arguments.model}});
   if (!request) return report(request.errors());
   auto given = read_inputs(arguments.inputs);
@@ -235,14 +235,14 @@ int run_explain(Arguments& arguments) {
   print_references(*e);
   print_host_steps(*e);
   print_boundaries(*e);
-  print_worst(*e);
+  print_explain_worst(*e);
   return write_reports(arguments, *e);
 }
 
 }  // namespace
 
 void add_explain(CLI::App& app, int& exit_code) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ExplainArguments>();
   CLI::App& verb = *app.add_subcommand(
       "explain", "where the time goes, kernel by kernel: shares of the machine's peaks, conversions, refusals");
   verb.add_option("MODEL", arguments->model, "model file or .octv")->required();

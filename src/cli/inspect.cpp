@@ -21,7 +21,7 @@
 namespace octavo::cli {
 namespace {
 
-struct Arguments {
+struct InspectArguments {
   std::string model;
   bool machine = false;
   bool calibrates = false;
@@ -46,7 +46,7 @@ Result<Calibration> calibrated() {
   return calibrate([&](double done) { progress.show(done); });
 }
 
-int inspect_machine(const Arguments& arguments) {
+int inspect_machine(const InspectArguments& arguments) {
   const Machine& machine = host_machine();
   const std::string_view encoding =
       machine.isa.has(Isa::avxvnni) && !has_vex_vnni() ? " (avxvnni in its EVEX encoding)" : "";
@@ -72,7 +72,7 @@ int inspect_machine(const Arguments& arguments) {
   return arguments.json.empty() ? 0 : write_json(arguments.json, object);
 }
 
-int inspect_compiled(const Arguments& arguments) {
+int inspect_compiled(const InspectArguments& arguments) {
   const auto compiled = v1::open(arguments.model);
   if (!compiled) return report(compiled.errors());
   const v1::ModelInfo info = compiled->info();
@@ -86,7 +86,7 @@ int inspect_compiled(const Arguments& arguments) {
 }
 
 // Of the file: what its parts are made of is what they are compiled from.
-int inspect_program(const Arguments& arguments, const ImportedModel& model) {
+int inspect_program(const InspectArguments& arguments, const ImportedModel& model) {
   const Program& program = model.program->program;
   fmt::print("{}  {}, {} nodes, {} networks: control flow or shapes depend on data\n", arguments.model, model.dialect,
              model.source_nodes, model.program->networks.size());
@@ -113,7 +113,7 @@ int inspect_program(const Arguments& arguments, const ImportedModel& model) {
   return arguments.json.empty() ? 0 : write_json(arguments.json, object);
 }
 
-int inspect_source(const Arguments& arguments) {
+int inspect_source(const InspectArguments& arguments) {
   const auto model = v1::import_open(arguments.model, {});
   if (!model) return report(model.errors());
   if (model->program) return inspect_program(arguments, *model);
@@ -138,7 +138,7 @@ int inspect_source(const Arguments& arguments) {
   return arguments.json.empty() ? 0 : write_json(arguments.json, object);
 }
 
-int inspect(const Arguments& arguments) {
+int inspect(const InspectArguments& arguments) {
   if (arguments.machine) return inspect_machine(arguments);
   if (arguments.model.empty())
     return report({.kind = ErrorKind::usage,
@@ -151,7 +151,7 @@ int inspect(const Arguments& arguments) {
 }  // namespace
 
 void add_inspect(CLI::App& app, int& exit_code) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<InspectArguments>();
   CLI::App& verb = *app.add_subcommand("inspect", "show what is in a model file or .octv, or what this machine can do");
   verb.add_option("MODEL", arguments->model, "model file or .octv");
   verb.add_flag("--machine", arguments->machine, "instruction sets, caches and measured peaks of this machine");

@@ -15,7 +15,7 @@
 namespace octavo::cli {
 namespace {
 
-struct Arguments {
+struct QuantizeArguments {
   std::string model;
   std::string output;
   std::string scales_out;
@@ -24,24 +24,24 @@ struct Arguments {
   BudgetArguments budget;
 };
 
-std::string output_of(const Arguments& arguments) {
+std::string quantize_output_of(const QuantizeArguments& arguments) {
   return arguments.output.empty() ? std::filesystem::path(arguments.model).replace_extension(".qdq.onnx").string()
                                   : arguments.output;
 }
 
 // Quantizes and writes what is asked for.
-Result<v1::QuantizedModel> write(const Arguments& arguments, const CompileRequest& request) {
+Result<v1::QuantizedModel> write_quantize(const QuantizeArguments& arguments, const CompileRequest& request) {
   auto quantized = quantize_file(arguments.model, request, QuantizedFor::other_programs);
   if (!quantized) return quantized;
   const auto bytes = quantized->onnx();
   if (!bytes) return bytes.errors();
-  if (const Status written = write_text(output_of(arguments), *bytes); !written) return written.errors();
+  if (const Status written = write_text(quantize_output_of(arguments), *bytes); !written) return written.errors();
   if (arguments.scales_out.empty()) return quantized;
   if (const Status written = write_text(arguments.scales_out, quantized->scales()); !written) return written.errors();
   return quantized;
 }
 
-void print_worst(const QuantizationReport& report) {
+void print_quantize_worst(const QuantizationReport& report) {
   constexpr std::size_t kShown = 5;
   fmt::print("outputs {:.1f} dB; worst rounded of {} tensors\n", report.output_db, report.tensors.size());
   const auto sorted = report.worst_first();
@@ -53,20 +53,21 @@ void print_worst(const QuantizationReport& report) {
 }
 
 // --report: a page where the name ends in .html, else JSON. The exit code.
-int write_report(const Arguments& arguments, const CompileRequest& request, const v1::QuantizedModel& quantized) {
+int write_report(const QuantizeArguments& arguments, const CompileRequest& request,
+                 const v1::QuantizedModel& quantized) {
   const auto told = [&] {
     Progress progress("comparing with fp32");
     return report_quantization(arguments.model, request, quantized, [&](double done) { progress.show(done); });
   }();
   if (!told) return report(told.errors());
-  print_worst(*told);
+  print_quantize_worst(*told);
   if (std::filesystem::path(arguments.report).extension() != ".html")
     return write_json(arguments.report, quantization_json(*told));
   const Status written = write_text(arguments.report, quantization_html(*told));
   return written ? 0 : report(written.errors());
 }
 
-Status check_report(const Arguments& arguments, const CompileRequest& request) {
+Status check_report(const QuantizeArguments& arguments, const CompileRequest& request) {
   if (arguments.report.empty()) return ok_status();
   const auto usage = [](std::string found, std::string expected) {
     return Error{
@@ -80,16 +81,16 @@ Status check_report(const Arguments& arguments, const CompileRequest& request) {
   return ok_status();
 }
 
-int within_budget(const Arguments& arguments, const CompileRequest& request) {
+int quantize_within_budget(const QuantizeArguments& arguments, const CompileRequest& request) {
   const int code = run_budget(arguments.model, request, arguments.budget, [&](const CompileRequest& variant) -> Status {
-    const auto quantized = write(arguments, variant);
+    const auto quantized = write_quantize(arguments, variant);
     return quantized ? ok_status() : Status(quantized.errors());
   });
-  if (code == 0 || code == kAnswerIsNo) fmt::print("written: {}\n", output_of(arguments));
+  if (code == 0 || code == kAnswerIsNo) fmt::print("written: {}\n", quantize_output_of(arguments));
   return code;
 }
 
-int quantize(const Arguments& arguments) {
+int quantize(const QuantizeArguments& arguments) {
   if (v1::is_compiled(arguments.model)) {
     return report({.kind = ErrorKind::usage,
                    .where = arguments.model,
@@ -101,23 +102,23 @@ int quantize(const Arguments& arguments) {
   if (const Status budget = check_budget(arguments.budget, *request); !budget) return report(budget.errors());
   if (const Status checked = check_report(arguments, *request); !checked) return report(checked.errors());
   warn_of_random(*request);
-  if (arguments.budget.max_drop) return within_budget(arguments, *request);
+  if (arguments.budget.max_drop) return quantize_within_budget(arguments, *request);
   const auto quantized = [&] {
     PhaseProgress progress;
     CompileRequest told = *request;
     told.options.progress = progress.function();
-    return write(arguments, told);
+    return write_quantize(arguments, told);
   }();
   if (!quantized) return report(quantized.errors());
   for (const std::string& kept : quantized->kept_in_float()) fmt::print("kept in float: {}\n", kept);
-  fmt::print("written: {}\n", output_of(arguments));
+  fmt::print("written: {}\n", quantize_output_of(arguments));
   return arguments.report.empty() ? 0 : write_report(arguments, *request, *quantized);
 }
 
 }  // namespace
 
 void add_quantize(CLI::App& app, int& exit_code) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<QuantizeArguments>();
   CLI::App& verb =
       *app.add_subcommand("quantize", "quantize an fp32 model file (.onnx, .tflite, .pt2) to a standard QDQ .onnx");
   verb.add_option("MODEL", arguments->model, "model file")->required();

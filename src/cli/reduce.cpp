@@ -21,7 +21,7 @@ namespace {
 constexpr char kProgram[] = "/proc/self/exe";
 constexpr std::size_t kMostNodesTold = 20;
 
-struct Arguments {
+struct ReduceArguments {
   std::string model, output;
   std::string keep;     // a command of the shell
   std::string against;  // an engine
@@ -47,7 +47,7 @@ std::string quoted(const std::string& path) {
 
 // A command of the shell with the path for each {}, or this program's comparison of the file with an engine or, to see
 // whether it compiles and runs, with itself.
-std::vector<std::string> command_for(const Arguments& arguments, const std::string& path) {
+std::vector<std::string> command_for(const ReduceArguments& arguments, const std::string& path) {
   if (!arguments.keep.empty()) {
     std::string command = arguments.keep;
     for (std::size_t at = 0; (at = command.find("{}", at)) != std::string::npos;) {
@@ -70,7 +70,7 @@ std::string first_error(const std::string& words) {
   return begin == std::string::npos ? "" : words.substr(begin, words.find('\n', begin) - begin);
 }
 
-Result<Ending> ending_of(const Arguments& arguments, const std::string& path) {
+Result<Ending> ending_of(const ReduceArguments& arguments, const std::string& path) {
   const auto end = run_command(command_for(arguments, path),
                                {.seconds = arguments.timeout_seconds, .goes_on = [] { return !Interrupts::came(); }});
   if (!end) return end.errors();
@@ -83,7 +83,7 @@ std::string described(const Ending& ending) {
 }
 
 // What the whole model does, where there is something to find.
-Result<Ending> expected_ending(const Arguments& arguments) {
+Result<Ending> expected_ending(const ReduceArguments& arguments) {
   auto ending = ending_of(arguments, arguments.model);
   if (!ending) return ending.errors();
   if (Interrupts::came())
@@ -104,7 +104,7 @@ std::string default_output(const std::string& model) {
   return std::filesystem::path(model).replace_extension(".small.onnx").filename().string();
 }
 
-void print(const Reduction& result, const Ending& ending, const std::string& output) {
+void print_reduce(const Reduction& result, const Ending& ending, const std::string& output) {
   fmt::print("{}  {} of {} nodes after {} trials{}; it {}, like the whole\n", output, result.nodes_after,
              result.nodes_before, result.trials, result.is_smallest ? "" : ", and maybe not the fewest",
              described(ending));
@@ -115,7 +115,7 @@ void print(const Reduction& result, const Ending& ending, const std::string& out
   }
 }
 
-Result<Reduction> reduce(const Arguments& arguments, const Ending& ending, const std::string& path) {
+Result<Reduction> reduce(const ReduceArguments& arguments, const Ending& ending, const std::string& path) {
   auto model = read_onnx_whole(arguments.model);
   if (!model) return model.errors();
   const OnnxSlicer slicer(std::move(*model));
@@ -134,7 +134,7 @@ Result<Reduction> reduce(const Arguments& arguments, const Ending& ending, const
                            }});
 }
 
-int reduce_file(const Arguments& arguments) {
+int reduce_file(const ReduceArguments& arguments) {
   const auto format = format_of_file(arguments.model);
   if (!format) return report(format.errors());
   if (*format != FileFormat::onnx) {
@@ -156,14 +156,14 @@ int reduce_file(const Arguments& arguments) {
   if (!result) return report(result.errors());
   const std::string output = arguments.output.empty() ? default_output(arguments.model) : arguments.output;
   if (const Status written = write_onnx(output, result->model); !written) return report(written.errors());
-  print(*result, *ending, output);
+  print_reduce(*result, *ending, output);
   return 0;
 }
 
 }  // namespace
 
 void add_reduce(CLI::App& app, int& exit_code) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ReduceArguments>();
   CLI::App& verb = *app.add_subcommand("reduce", "cut an ONNX model to the fewest nodes that still fail alike");
   verb.add_option("MODEL", arguments->model, "an ONNX file")->required();
   verb.add_option("-o,--output", arguments->output, "the smaller file (default: MODEL's name with .small.onnx)")

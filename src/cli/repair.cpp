@@ -16,7 +16,7 @@ namespace octavo::cli {
 namespace {
 
 // None: infinite.
-nlohmann::json decibels(double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(); }
+nlohmann::json repair_decibels(double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(); }
 
 nlohmann::json json_of(const repair::Done& done) {
   return {{"name", done.repair->name},
@@ -24,9 +24,9 @@ nlohmann::json json_of(const repair::Done& done) {
           {"why", done.repair->why},
           {"places", done.places},
           {"equal", done.is_equal},
-          {"sqnr_db", decibels(done.sqnr_db)},
-          {"noise_before_db", decibels(done.noise_before_db)},
-          {"noise_after_db", decibels(done.noise_after_db)}};
+          {"sqnr_db", repair_decibels(done.sqnr_db)},
+          {"noise_before_db", repair_decibels(done.noise_before_db)},
+          {"noise_after_db", repair_decibels(done.noise_after_db)}};
 }
 
 std::string answers(const repair::Done& done) {

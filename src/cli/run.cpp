@@ -16,7 +16,7 @@
 namespace octavo::cli {
 namespace {
 
-struct Arguments {
+struct RunArguments {
   std::string model;
   std::vector<std::string> inputs;
   std::string output_dir = ".";
@@ -97,7 +97,7 @@ Status write_all(const Session& session, std::map<std::string, Tensor> dumped, c
   return ok_status();
 }
 
-int run(const Arguments& arguments) {
+int run_run(const RunArguments& arguments) {
   const auto request = request_for(arguments.compile, {{arguments.model}});
   if (!request) return report(request.errors());
   const auto inputs = read_inputs(arguments.inputs);
@@ -118,7 +118,7 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 void add_run(CLI::App& app, int& exit_code) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<RunArguments>();
   CLI::App& verb =
       *app.add_subcommand("run", "run a model once on arrays or a picture; writes one NAME.npy per output");
   verb.add_option("MODEL", arguments->model, "model file or .octv")->required();
@@ -136,7 +136,7 @@ void add_run(CLI::App& app, int& exit_code) {
       ->type_name("MASK")
       ->excludes("--dump");
   add_run_options(verb, arguments->compile, Batches::one, PreprocessOf::images);
-  verb.callback([arguments, &exit_code] { exit_code = run(*arguments); });
+  verb.callback([arguments, &exit_code] { exit_code = run_run(*arguments); });
 }
 
 }  // namespace octavo::cli

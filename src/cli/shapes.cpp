@@ -47,7 +47,7 @@ std::optional<std::vector<Extent>> read_extents(std::string_view text) {
   }
 }
 
-Error usage(std::string found, std::string expected, std::string where = "--shape") {
+Error shapes_usage(std::string found, std::string expected, std::string where = "--shape") {
   return {
       .kind = ErrorKind::usage, .where = std::move(where), .found = std::move(found), .expected = std::move(expected)};
 }
@@ -58,10 +58,11 @@ bool are_numbers(const std::vector<Extent>& extents) { return std::ranges::all_o
 Status check_list(const std::string& name, const std::vector<std::vector<Extent>>& list) {
   for (const std::vector<Extent>& extents : list) {
     if (!are_numbers(extents))
-      return usage(fmt::format("a range for '{}' beside several shapes", name), "numbers, or ranges and one shape");
+      return shapes_usage(fmt::format("a range for '{}' beside several shapes", name),
+                          "numbers, or ranges and one shape");
     if (extents.size() != list.front().size())
-      return usage(fmt::format("a shape of {} dimensions for '{}'", extents.size(), name),
-                   fmt::format("{}, as the first", list.front().size()));
+      return shapes_usage(fmt::format("a shape of {} dimensions for '{}'", extents.size(), name),
+                          fmt::format("{}, as the first", list.front().size()));
   }
   return ok_status();
 }
@@ -74,7 +75,7 @@ Status check_lengths(const ShapeLists& lists, std::size_t count) {
     lengths += fmt::format("{}{} of '{}'", lengths.empty() ? "" : ", ", list.size(), name);
     is_good = is_good && (list.size() == 1 || list.size() == count);
   }
-  return is_good ? ok_status() : usage("shapes: " + lengths, "as many of each input, or one");
+  return is_good ? ok_status() : shapes_usage("shapes: " + lengths, "as many of each input, or one");
 }
 
 // What stays open where the shapes of a list differ.
@@ -134,10 +135,10 @@ Status settle_shapes(const ShapeLists& lists, std::span<const std::string> model
   auto shapes = shapes_in(lists);
   if (!shapes) return shapes.errors();
   if (!lists.empty() && shapes->empty() && std::any_of(models.begin(), models.end(), is_compiled_file))
-    return usage("a range beside a compiled model", "numbers: the sizes that it runs at");
+    return shapes_usage("a range beside a compiled model", "numbers: the sizes that it runs at");
   if (!shapes->empty() && request.options.batches.size() > 1)
-    return usage(fmt::format("{} batches beside --shape", request.options.batches.size()),
-                 "none, or one: shapes say the batch", "--batch");
+    return shapes_usage(fmt::format("{} batches beside --shape", request.options.batches.size()),
+                        "none, or one: shapes say the batch", "--batch");
   for (const auto& [name, list] : lists) request.options.shapes[name] = span_of(list);
   if (shapes->size() > 1) request.options.planned_shapes = *shapes;
   request.shapes = std::move(*shapes);

@@ -18,7 +18,7 @@
 namespace octavo::cli {
 namespace {
 
-struct Arguments {
+struct TuneArguments {
   std::string model, output, report, json;
   std::vector<SearchKind> tuners;
   std::string xgboost;
@@ -36,7 +36,7 @@ constexpr Word<TrialCache> kCaches[] = {{name_of(TrialCache::network), TrialCach
                                         {name_of(TrialCache::cold), TrialCache::cold}};
 
 // The request with everything decided that plans with and without a log share.
-Result<CompileRequest> settled(const Arguments& arguments, CompileRequest request, const Machine& machine) {
+Result<CompileRequest> settled(const TuneArguments& arguments, CompileRequest request, const Machine& machine) {
   if (request.chooses_precision) {
     auto chosen = settle_precision(arguments.model, request);
     if (!chosen) return chosen.errors();
@@ -52,7 +52,7 @@ Result<CompileRequest> settled(const Arguments& arguments, CompileRequest reques
   return request;
 }
 
-Result<std::vector<TuneHistory>> run_tuners(const Arguments& arguments, const TaskCollector& network,
+Result<std::vector<TuneHistory>> run_tuners(const TuneArguments& arguments, const TaskCollector& network,
                                             const std::vector<TuningTask>& tasks, MeasurementLog& log) {
   std::unique_ptr<Ranker> ranker;
   if (std::find(arguments.tuners.begin(), arguments.tuners.end(), SearchKind::xgb) != arguments.tuners.end()) {
@@ -86,7 +86,7 @@ Result<std::vector<TuneHistory>> run_tuners(const Arguments& arguments, const Ta
 }
 
 // The network as it was, as it is now, and in fp32, in turns.
-Result<std::vector<BenchRun>> bench_network(const Arguments& arguments, const CompileRequest& request,
+Result<std::vector<BenchRun>> bench_network(const TuneArguments& arguments, const CompileRequest& request,
                                             const v1::CompiledModel& before, const v1::CompiledModel& tuned) {
   auto folder = TemporaryFolder::create();
   if (!folder) return folder.errors();
@@ -122,7 +122,7 @@ std::string described(const Machine& machine, int threads) {
   return fmt::format("{}, {}, {} threads", host_machine().name, host_machine().isa.to_string(), threads);
 }
 
-Result<TuneReport> tune_model(const Arguments& arguments, const CompileRequest& asked) {
+Result<TuneReport> tune_model(const TuneArguments& arguments, const CompileRequest& asked) {
   const auto start = std::chrono::steady_clock::now();
   const auto machine = compiled_for(asked.options.target, asked.options.machine_file);
   if (!machine) return machine.errors();
@@ -160,7 +160,7 @@ Result<TuneReport> tune_model(const Arguments& arguments, const CompileRequest& 
   return report;
 }
 
-int run_tune(const Arguments& arguments) {
+int run_tune(const TuneArguments& arguments) {
   auto request = request_for(arguments.compile, {{arguments.model}});
   if (!request) return report(request.errors());
   const std::string& target = request->options.target;
@@ -181,7 +181,7 @@ int run_tune(const Arguments& arguments) {
   return arguments.json.empty() ? 0 : write_json(arguments.json, tune_json(*tuned));
 }
 
-void add_trial_options(CLI::App& verb, Arguments& arguments) {
+void add_trial_options(CLI::App& verb, TuneArguments& arguments) {
   TuneOptions& options = arguments.options;
   TimeEvaluator& evaluator = options.measure.evaluator;
   const auto read_tuners = [&arguments](const std::vector<std::string>& texts) {
@@ -219,7 +219,7 @@ void add_trial_options(CLI::App& verb, Arguments& arguments) {
 }  // namespace
 
 void add_tune(CLI::App& app, int& exit_code) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<TuneArguments>();
   CLI::App& verb = *app.add_subcommand("tune", "measure ways to compute every layer, and keep the best in a log");
   verb.add_option("MODEL", arguments->model, "model file")->required();
   verb.add_option("-o,--output", arguments->output, "the tuned model, compiled")->type_name("F.octv");

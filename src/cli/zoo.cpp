@@ -12,14 +12,14 @@
 namespace octavo::cli {
 namespace {
 
-struct Arguments {
+struct ZooArguments {
   std::string name;
   std::string output;
   std::uint64_t seed = 1;
   bool list = false;
 };
 
-int zoo(const Arguments& arguments) {
+int zoo(const ZooArguments& arguments) {
   if (arguments.list) {
     fmt::print("{}\n", fmt::join(zoo_names(), "\n"));
     return 0;
@@ -44,7 +44,7 @@ int zoo(const Arguments& arguments) {
 }  // namespace
 
 void add_zoo(CLI::App& app, int& exit_code) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ZooArguments>();
   CLI::App& verb =
       *app.add_subcommand("zoo", "make a known architecture with seeded weights, for benchmarks and tests");
   verb.add_option("NAME", arguments->name, "architecture, by torchvision's name");

@@ -65,7 +65,7 @@ struct Cut {
   std::int64_t shared_bytes = 0;
 };
 
-std::array<std::int64_t, 3> grid_of(const CallView& call, std::int64_t rows) {
+std::array<std::int64_t, 3> attention_grid_of(const CallView& call, std::int64_t rows) {
   const auto sizes = AttentionSizes::of(*call.input(0).shape, *call.input(1).shape);
   return {std::max<std::int64_t>(1, (sizes.queries + rows - 1) / rows), heads_of(call).heads,
           std::max<std::int64_t>(1, images_of(call))};
@@ -90,7 +90,7 @@ Cut cut_by_tiles(const CallView& call, const BytesOf& bytes_of) {
   constexpr std::int64_t kEnoughBlocks = 256;
   std::int64_t rows = 64;
   const auto blocks = [&] {
-    const auto grid = grid_of(call, rows);
+    const auto grid = attention_grid_of(call, rows);
     return grid[0] * grid[1] * grid[2];
   };
   while (rows > 16 && (bytes_of(rows) > kTileSharedBytes || blocks() < kEnoughBlocks)) rows /= 2;
@@ -135,7 +135,7 @@ std::string refuse_real(const CallView& call) {
   if (call.output().elements() == 0) return "needs a result";
   if (call.input(0).shape->rank() - 2 > kMostAxes) return "needs at most six axes of a batch";
   if (std::string refusal = refuse_cut(call); !refusal.empty()) return refusal;
-  return grid_refusal(grid_of(call, cut(call).rows));
+  return grid_refusal(attention_grid_of(call, cut(call).rows));
 }
 
 // With everything but what the operators have of their own.
@@ -150,7 +150,7 @@ Result<std::unique_ptr<Step>> launch(LaunchMaker<AttentionArgs>& maker, std::str
   }
   maker.point(args.y, Operand::output, 0);
   maker.launch.kernel = std::move(kernel);
-  maker.launch.grid = grid_of(call, cut.rows);
+  maker.launch.grid = attention_grid_of(call, cut.rows);
   maker.launch.threads = cut.threads;
   maker.launch.shared_bytes = static_cast<int>(cut.shared_bytes);
   return maker.make(spec);
@@ -216,7 +216,7 @@ struct Tiled {
 template <Cut (*cut)(const CallView&)>
 Tiled tiled(const CallView& call, const Machine& machine, std::int64_t key_step) {
   const std::int64_t rows = cut(call).rows, keys = attention_args(call).keys;
-  const auto grid = grid_of(call, rows);
+  const auto grid = attention_grid_of(call, rows);
   const auto blocks = static_cast<double>(grid[0] * grid[1] * grid[2]);
   return {std::ceil(blocks / std::max(1, machine.cores)),
           static_cast<double>(rows * ((keys + key_step - 1) / key_step * key_step))};
@@ -254,7 +254,7 @@ double byte_tile_cost(const OpCall& call, const Machine& machine) {
   return memory_ns(view, machine) + work.turns * instructions / (kACycle * machine.speeds.gigahertz);
 }
 
-constexpr KernelChoice kChoices[] = {
+constexpr KernelChoice kAttentionChoices[] = {
     element_kernel<refuse_real<tile_cut, refuse_tile>, make_real_tile, tile_cost>("attention_f32_tile_cuda",
                                                                                   "attention"),
     element_kernel<refuse_real<rows_cut, refuse_rows>, make_real, rows_cost>("attention_f32_cuda", "attention"),
@@ -263,10 +263,10 @@ constexpr KernelChoice kChoices[] = {
     element_kernel<refuse_stored<rows_cut, refuse_rows>, make_stored, rows_cost>("attention_q8_cuda",
                                                                                  "quantized_attention"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kAttentionCodes = codes_of(kAttentionChoices);
 
 }  // namespace
 }  // namespace octavo::cuda
 
-std::span<const octavo::KernelCode> octavo::cuda_attention_codes() { return cuda::kCodes; }
-std::span<const octavo::KernelChoice> octavo::cuda_attention_choices() { return cuda::kChoices; }
+std::span<const octavo::KernelCode> octavo::cuda_attention_codes() { return cuda::kAttentionCodes; }
+std::span<const octavo::KernelChoice> octavo::cuda_attention_choices() { return cuda::kAttentionChoices; }

@@ -8,29 +8,34 @@
 namespace octavo::cuda {
 namespace {
 
-enum Packed : std::size_t { kWeights = 0, kPadding = 1, kChannels = 2, kOffsets = 6 };  // kChannels: four of them
+enum TileConvPacked : std::size_t {
+  kWeights = 0,
+  kPadding = 1,
+  kChannels = 2,
+  kOffsets = 6
+};  // kChannels: four of them
 
 constexpr std::int64_t kPaddingBytes = 16;
 
-ConvSizes sizes_of(const CallView& call, const ConvTileShape& tile) {
+ConvSizes tile_conv_sizes_of(const CallView& call, const ConvTileShape& tile) {
   const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
   return ConvSizes::of(attrs.window, attrs.groups, *call.input(kConvX).shape, *call.output().shape, tile);
 }
 
 template <const ConvTileShape& tile>
-std::string refuse(const CallView& call) {
+std::string refuse_tile_conv(const CallView& call) {
   if (std::string reason = refuse_conv(call); !reason.empty()) return reason;
   if (call.input(kConvX).dtype != DType::u8) return "needs an input of type u8";
   const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
   if (attrs.groups > 1 && attrs.groups == (*call.input(kConvX).shape)[3])
     return "needs more than one input channel per group";
   if (call.input(kConvOffset).exists() && !takes_offset(tile)) return "needs weights without an offset";
-  return conv_size_refusal(sizes_of(call, tile), tile);
+  return conv_size_refusal(tile_conv_sizes_of(call, tile), tile);
 }
 
 template <const ConvTileShape& tile>
-std::string refusal(const OpCall& call) {
-  if (std::string reason = refuse<tile>(view_of(call)); !reason.empty()) return reason;
+std::string tile_conv_refusal(const OpCall& call) {
+  if (std::string reason = refuse_tile_conv<tile>(view_of(call)); !reason.empty()) return reason;
   return refuse_variables(call);
 }
 
@@ -52,8 +57,8 @@ void add_offsets(const Tensor& w_offset, const ConvSizes& s, const QuantizedConv
 }
 
 template <const ConvTileShape& tile>
-std::vector<Tensor> pack(const OpCall& call) {
-  const ConvSizes s = sizes_of(view_of(call), tile);
+std::vector<Tensor> pack_tile_conv(const OpCall& call) {
+  const ConvSizes s = tile_conv_sizes_of(view_of(call), tile);
   const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
   Tensor padding(DType::u8, Shape{kPaddingBytes});
   for (std::uint8_t& byte : padding.span<std::uint8_t>()) byte = static_cast<std::uint8_t>(attrs.x_zero_point);
@@ -64,9 +69,9 @@ std::vector<Tensor> pack(const OpCall& call) {
 }
 
 template <const ConvTileShape& tile>
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
+Result<std::unique_ptr<Step>> make_tile_conv(const CallView& call, const StepSpec& spec) {
   const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
-  const ConvSizes s = sizes_of(call, tile);
+  const ConvSizes s = tile_conv_sizes_of(call, tile);
   const ConvEpilogue epilogue(call, spec);
   if (!is_packed_as(spec, kWeights, DType::s8, s.channels() * s.padded_k) ||
       !is_packed_as(spec, kPadding, DType::u8, kPaddingBytes) || !epilogue.is_packed(kChannels, s.channels()))
@@ -87,36 +92,36 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
 }
 
 template <const ConvTileShape& tile>
-double cost(const OpCall& call, const Machine& machine) {
+double tile_conv_cost(const OpCall& call, const Machine& machine) {
   const CallView view = view_of(call);
-  return conv_ns(view, sizes_of(view, tile), tile, machine);
+  return conv_ns(view, tile_conv_sizes_of(view, tile), tile, machine);
 }
 
 template <const ConvTileShape& tile>
-constexpr KernelChoice kernel(std::string_view name) {
+constexpr KernelChoice tile_conv_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "quantized_conv",
                    .needs = Isa::cuda,
                    .packs = true,
-                   .prepare = prepare_by<refuse<tile>, make<tile>>,
+                   .prepare = prepare_by<refuse_tile_conv<tile>, make_tile_conv<tile>>,
                    .in_place_input = residual_in_place},
-          .refusal = refusal<tile>,
-          .cost = cost<tile>,
+          .refusal = tile_conv_refusal<tile>,
+          .cost = tile_conv_cost<tile>,
           .knows_speeds = true,
-          .pack = pack<tile>,
+          .pack = pack_tile_conv<tile>,
           .packed_layout = same_layout};
 }
 
-constexpr KernelChoice kChoices[] = {
-    kernel<kTile128x128>("conv_u8s8_128x128_cuda"),
-    kernel<kTile128x64>("conv_u8s8_128x64_cuda"),
-    kernel<kTile64x64>("conv_u8s8_64x64_cuda"),
-    kernel<kTile32x32>("conv_u8s8_32x32_cuda"),
+constexpr KernelChoice kTileConvChoices[] = {
+    tile_conv_kernel<kTile128x128>("conv_u8s8_128x128_cuda"),
+    tile_conv_kernel<kTile128x64>("conv_u8s8_128x64_cuda"),
+    tile_conv_kernel<kTile64x64>("conv_u8s8_64x64_cuda"),
+    tile_conv_kernel<kTile32x32>("conv_u8s8_32x32_cuda"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kTileConvCodes = codes_of(kTileConvChoices);
 
 }  // namespace
 }  // namespace octavo::cuda
 
-std::span<const octavo::KernelCode> octavo::cuda_conv_codes() { return cuda::kCodes; }
-std::span<const octavo::KernelChoice> octavo::cuda_conv_choices() { return cuda::kChoices; }
+std::span<const octavo::KernelCode> octavo::cuda_conv_codes() { return cuda::kTileConvCodes; }
+std::span<const octavo::KernelChoice> octavo::cuda_conv_choices() { return cuda::kTileConvChoices; }

@@ -34,7 +34,7 @@ bool ends_the_process(int code) {
 }
 
 // Functions whose interface changed have a number behind their name.
-std::string find_all(void* library, DriverFunctions& f) {
+std::string driver_find_all(void* library, DriverFunctions& f) {
   Finder in(library);
   in.find(f.init, "cuInit");
   in.find(f.driver_version, "cuDriverGetVersion");
@@ -86,7 +86,7 @@ Result<std::shared_ptr<const Driver>> Driver::open(const std::string& library) {
 Status Driver::load(const std::string& name) {
   library_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library_ == nullptr) return missing("no driver: " + std::string(dlerror()), "NVIDIA's driver");
-  const std::string lacking = find_all(library_, functions_);
+  const std::string lacking = driver_find_all(library_, functions_);
   if (!lacking.empty())
     return missing("a driver without " + lacking, "one of CUDA " + version_text(kOldest) + kOldestRelease);
   return ok_status();

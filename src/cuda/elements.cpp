@@ -10,7 +10,7 @@
 namespace octavo::cuda {
 namespace {
 
-constexpr std::int64_t kLanes = 4;
+constexpr std::int64_t kElementLanes = 4;
 
 // ---- pairs ----
 
@@ -47,13 +47,13 @@ Result<std::unique_ptr<Step>> make_pair(const CallView& call, const StepSpec& sp
   maker.point_if(epilogue.table >= 0, args.epilogue.table, Operand::input, static_cast<std::size_t>(epilogue.table));
   // Four neighbours of the last axis, in y and in both operands at multiples of four.
   const auto has_quads = [&](const std::int64_t* strides) {
-    return strides[kMostAxes - 1] == 1 &&
-           std::all_of(strides, strides + kMostAxes - 1, [](std::int64_t stride) { return stride % kLanes == 0; });
+    return strides[kMostAxes - 1] == 1 && std::all_of(strides, strides + kMostAxes - 1,
+                                                      [](std::int64_t stride) { return stride % kElementLanes == 0; });
   };
-  const bool is_by_quads =
-      args.at.size[kMostAxes - 1] % kLanes == 0 && has_quads(args.at.x_stride) && has_quads(args.at.other_stride);
+  const bool is_by_quads = args.at.size[kMostAxes - 1] % kElementLanes == 0 && has_quads(args.at.x_stride) &&
+                           has_quads(args.at.other_stride);
   maker.launch.kernel = is_by_quads ? "pairs_4" : "pairs_1";
-  maker.for_threads(is_by_quads ? args.at.elements / kLanes : args.at.elements);
+  maker.for_threads(is_by_quads ? args.at.elements / kElementLanes : args.at.elements);
   return maker.make(spec);
 }
 
@@ -105,7 +105,7 @@ Result<std::unique_ptr<Step>> make_table(const CallView& call, const StepSpec& s
   maker.point(args.table, Operand::input, 1);
   maker.point(args.y, Operand::output, 0);
   maker.launch.kernel = size_of(call.output().dtype) == 1 ? "table_1" : "table_4";
-  maker.for_threads((args.elements + kLanes - 1) / kLanes);
+  maker.for_threads((args.elements + kElementLanes - 1) / kElementLanes);
   return maker.make(spec);
 }
 
@@ -147,7 +147,7 @@ std::string refuse_quantize(const CallView& call) {
   return refuse_types(call, call.input(0).dtype, call.output().dtype, call.attrs->as<QuantizeAttrs>().block);
 }
 
-Result<std::unique_ptr<Step>> make_quantize(const CallView& call, const StepSpec& spec) {
+Result<std::unique_ptr<Step>> make_elements_quantize(const CallView& call, const StepSpec& spec) {
   const auto& attrs = call.attrs->as<QuantizeAttrs>();
   const IntegerRange type = range_of(call.output().dtype);
   const bool is_narrow = attrs.lowest != 0 || attrs.highest != 0;
@@ -159,7 +159,7 @@ Result<std::unique_ptr<Step>> make_quantize(const CallView& call, const StepSpec
   args.rounds_away = is_fixed_point(attrs.profile) ? 1 : 0;
   place_scales(maker, call, call.output().dtype, attrs.axis);
   maker.launch.kernel = "quantize_f32";
-  maker.for_threads((args.elements + kLanes - 1) / kLanes);
+  maker.for_threads((args.elements + kElementLanes - 1) / kElementLanes);
   return maker.make(spec);
 }
 
@@ -175,17 +175,17 @@ Result<std::unique_ptr<Step>> make_dequantize(const CallView& call, const StepSp
   return maker.make(spec);
 }
 
-constexpr KernelChoice kChoices[] = {
+constexpr KernelChoice kElementsChoices[] = {
     element_kernel<refuse_dequantize, make_dequantize>("dequantize_f32_cuda", "dequantize"),
     element_kernel<refuse_pair, make_pair>("pairs_q8_cuda", "quantized_elementwise"),
-    element_kernel<refuse_quantize, make_quantize>("quantize_f32_cuda", "quantize"),
+    element_kernel<refuse_quantize, make_elements_quantize>("quantize_f32_cuda", "quantize"),
     element_kernel<refuse_sums, make_sums>("sums_q8_cuda", "quantized_elementwise"),
     element_kernel<refuse_table, make_table>("table_cuda", "table"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kElementsCodes = codes_of(kElementsChoices);
 
 }  // namespace
 }  // namespace octavo::cuda
 
-std::span<const octavo::KernelCode> octavo::cuda_element_codes() { return cuda::kCodes; }
-std::span<const octavo::KernelChoice> octavo::cuda_element_choices() { return cuda::kChoices; }
+std::span<const octavo::KernelCode> octavo::cuda_element_codes() { return cuda::kElementsCodes; }
+std::span<const octavo::KernelChoice> octavo::cuda_element_choices() { return cuda::kElementsChoices; }

@@ -14,13 +14,13 @@ namespace {
 
 enum class Way { tiles, direct };
 
-constexpr std::int64_t kTile = 64;
+constexpr std::int64_t kFloatConvTile = 64;
 
 struct Sizes {
   std::int64_t pixels, groups, group_in, group_out, k, padded_out;
 };
 template <Way way>
-Sizes sizes_of(const CallView& call) {
+Sizes float_conv_sizes_of(const CallView& call) {
   const auto& attrs = call.attrs->as<FusedConvAttrs>();
   const Shape& y = *call.output().shape;
   Sizes s{.pixels = y[0] * y[1] * y[2],
@@ -28,36 +28,37 @@ Sizes sizes_of(const CallView& call) {
           .group_in = (*call.input(kX).shape)[3] / attrs.groups,
           .group_out = y[3] / attrs.groups};
   s.k = s.group_in * attrs.window.kernel[0] * attrs.window.kernel[1];
-  s.padded_out = way == Way::tiles ? (s.group_out + kTile - 1) / kTile * kTile : s.group_out;
+  s.padded_out = way == Way::tiles ? (s.group_out + kFloatConvTile - 1) / kFloatConvTile * kFloatConvTile : s.group_out;
   return s;
 }
 
-std::array<std::int64_t, 3> grid_of(const Sizes& s) {
-  return {std::max<std::int64_t>(1, (s.pixels + kTile - 1) / kTile), s.padded_out / kTile, s.groups};
+std::array<std::int64_t, 3> float_conv_grid_of(const Sizes& s) {
+  return {std::max<std::int64_t>(1, (s.pixels + kFloatConvTile - 1) / kFloatConvTile), s.padded_out / kFloatConvTile,
+          s.groups};
 }
 
 template <Way way>
-std::string refuse(const CallView& call) {
+std::string refuse_float_conv(const CallView& call) {
   const auto& attrs = call.attrs->as<FusedConvAttrs>();
   if (call.input(kX).dtype != DType::f32 || call.input(kX).shape->rank() != 4) return "needs images of f32";
   if (is_angular(attrs.activation.kind)) return "computes no angles";
   if (std::string reason = window_refusal(attrs.window, *call.input(kX).shape, *call.output().shape); !reason.empty())
     return reason;
-  const Sizes s = sizes_of<way>(call);
+  const Sizes s = float_conv_sizes_of<way>(call);
   constexpr std::int64_t kMostWeights = std::int64_t{1} << 29;
   if (s.group_out == 0 || s.k > kMostWeights / (s.padded_out * s.groups)) return "needs less than 2 GiB of weights";
-  return way == Way::tiles ? grid_refusal(grid_of(s)) : elements_refusal(call.output().elements());
+  return way == Way::tiles ? grid_refusal(float_conv_grid_of(s)) : elements_refusal(call.output().elements());
 }
 
 template <Way way>
-std::string refusal(const OpCall& call) {
+std::string float_conv_refusal(const OpCall& call) {
   if (std::string reason = refuse_float_variables(call); !reason.empty()) return reason;
-  return refuse<way>(view_of(call));
+  return refuse_float_conv<way>(view_of(call));
 }
 
 template <Way way>
-std::vector<Tensor> pack(const OpCall& call) {
-  const Sizes s = sizes_of<way>(view_of(call));
+std::vector<Tensor> pack_float_conv(const OpCall& call) {
+  const Sizes s = float_conv_sizes_of<way>(view_of(call));
   const float* w = call.inputs[kW]->constant->as<float>();
   const std::int64_t columns = s.groups * s.padded_out;
   Tensor weights(DType::f32, Shape{s.k, columns}), biases(DType::f32, Shape{columns});
@@ -76,9 +77,9 @@ std::vector<Tensor> pack(const OpCall& call) {
 }
 
 template <Way way>
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
+Result<std::unique_ptr<Step>> make_float_conv(const CallView& call, const StepSpec& spec) {
   const auto& attrs = call.attrs->as<FusedConvAttrs>();
-  const Sizes s = sizes_of<way>(call);
+  const Sizes s = float_conv_sizes_of<way>(call);
   const std::int64_t columns = s.groups * s.padded_out;
   const bool has_residual = attrs.residual != ResidualPlace::none;
   if (!is_packed_as(spec, kWeights, DType::f32, s.k * columns) || !is_packed_as(spec, kBiases, DType::f32, columns) ||
@@ -102,8 +103,8 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
   maker.launch.kernel = way == Way::tiles ? "float_conv_64x64" : "float_conv_direct";
   maker.for_threads(call.output().elements());
   if (way == Way::tiles) {
-    maker.launch.grid = grid_of(s);
-    maker.launch.shared_bytes = static_cast<int>(kTile * kTile * sizeof(float));
+    maker.launch.grid = float_conv_grid_of(s);
+    maker.launch.shared_bytes = static_cast<int>(kFloatConvTile * kFloatConvTile * sizeof(float));
   }
   return maker.make(spec);
 }
@@ -114,12 +115,12 @@ static_assert(static_cast<int>(FloatAddition::before_activation) ==
 
 // By the multiply-adds of f32: tiles one after the other on a multiprocessor, or all elements spread over them.
 template <Way way>
-double cost(const OpCall& call, const Machine& machine) {
+double float_conv_cost(const OpCall& call, const Machine& machine) {
   constexpr double kLanes = 128.0, kShare = way == Way::tiles ? 0.4 : 0.1;  // of a multiprocessor
-  constexpr double kTileSums = kTile * kTile;
+  constexpr double kTileSums = kFloatConvTile * kFloatConvTile;
   const CallView view = view_of(call);
-  const Sizes s = sizes_of<way>(view);
-  const std::array<std::int64_t, 3> grid = grid_of(s);
+  const Sizes s = float_conv_sizes_of<way>(view);
+  const std::array<std::int64_t, 3> grid = float_conv_grid_of(s);
   const double tiles = static_cast<double>(grid[0] * grid[1] * grid[2]) / machine.cores;
   const double share = static_cast<double>(view.output().elements()) / (kTileSums * machine.cores);
   const double turns = way == Way::tiles ? std::ceil(tiles) : share;
@@ -128,27 +129,27 @@ double cost(const OpCall& call, const Machine& machine) {
 }
 
 template <Way way>
-constexpr KernelChoice kernel(std::string_view name) {
+constexpr KernelChoice float_conv_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "fused_conv",
                    .needs = Isa::cuda,
                    .packs = true,
-                   .prepare = prepare_by<refuse<way>, make<way>>},
-          .refusal = refusal<way>,
-          .cost = cost<way>,
+                   .prepare = prepare_by<refuse_float_conv<way>, make_float_conv<way>>},
+          .refusal = float_conv_refusal<way>,
+          .cost = float_conv_cost<way>,
           .knows_speeds = true,
-          .pack = pack<way>,
+          .pack = pack_float_conv<way>,
           .packed_layout = same_layout};
 }
 
-constexpr KernelChoice kChoices[] = {
-    kernel<Way::tiles>("conv_f32_64x64_cuda"),
-    kernel<Way::direct>("conv_f32_direct_cuda"),
+constexpr KernelChoice kFloatConvChoices[] = {
+    float_conv_kernel<Way::tiles>("conv_f32_64x64_cuda"),
+    float_conv_kernel<Way::direct>("conv_f32_direct_cuda"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kFloatConvCodes = codes_of(kFloatConvChoices);
 
 }  // namespace
 }  // namespace octavo::cuda
 
-std::span<const octavo::KernelCode> octavo::cuda_float_conv_codes() { return cuda::kCodes; }
-std::span<const octavo::KernelChoice> octavo::cuda_float_conv_choices() { return cuda::kChoices; }
+std::span<const octavo::KernelCode> octavo::cuda_float_conv_codes() { return cuda::kFloatConvCodes; }
+std::span<const octavo::KernelChoice> octavo::cuda_float_conv_choices() { return cuda::kFloatConvChoices; }

@@ -98,15 +98,15 @@ Result<std::unique_ptr<Step>> make_cast(const CallView& call, const StepSpec& sp
   return maker.make(spec);
 }
 
-constexpr KernelChoice kChoices[] = {
+constexpr KernelChoice kFloatsChoices[] = {
     element_kernel<refuse_binary, make_binary>("binary_f32_cuda", "binary"),
     element_kernel<refuse_cast, make_cast>("cast_cuda", "cast"),
     element_kernel<refuse_unary, make_unary>("unary_f32_cuda", "unary"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kFloatsCodes = codes_of(kFloatsChoices);
 
 }  // namespace
 }  // namespace octavo::cuda
 
-std::span<const octavo::KernelCode> octavo::cuda_float_codes() { return cuda::kCodes; }
-std::span<const octavo::KernelChoice> octavo::cuda_float_choices() { return cuda::kChoices; }
+std::span<const octavo::KernelCode> octavo::cuda_float_codes() { return cuda::kFloatsCodes; }
+std::span<const octavo::KernelChoice> octavo::cuda_float_choices() { return cuda::kFloatsChoices; }

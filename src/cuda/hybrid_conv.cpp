@@ -12,9 +12,16 @@
 namespace octavo::cuda {
 namespace {
 
-enum Packed : std::size_t { kWeights, kFactors, kOffsets, kMultipliers, kBiases, kTable };
+enum HybridConvPacked : std::size_t {
+  kHybridWeights,
+  kHybridFactors,
+  kHybridOffsets,
+  kHybridMultipliers,
+  kHybridBiases,
+  kHybridTable
+};
 
-ConvSizes sizes_of(const CallView& call, const ConvTileShape& tile) {
+ConvSizes hybrid_conv_sizes_of(const CallView& call, const ConvTileShape& tile) {
   const auto& attrs = call.attrs->as<HybridConvAttrs>();
   return ConvSizes::of(attrs.window, attrs.groups, *call.input(kHybridX).shape, *call.output().shape, tile);
 }
@@ -24,7 +31,7 @@ std::optional<EpilogueParts> parts_of(const CallView& call) {
 }
 
 template <const ConvTileShape& tile>
-std::string refuse(const CallView& call) {
+std::string refuse_hybrid_conv(const CallView& call) {
   const auto parts = parts_of(call);
   if (!parts) return "needs an epilogue of a scale, an addition and a clamp or rounding";
   if (parts->other >= 0 && *call.input(static_cast<std::size_t>(parts->other)).shape != *call.output().shape)
@@ -34,12 +41,12 @@ std::string refuse(const CallView& call) {
       !reason.empty())
     return reason;
   if (call.input(kHybridOffset).exists() && !takes_offset(tile)) return "needs weights without an offset";
-  return conv_size_refusal(sizes_of(call, tile), tile);
+  return conv_size_refusal(hybrid_conv_sizes_of(call, tile), tile);
 }
 
 template <const ConvTileShape& tile>
-std::string refusal(const OpCall& call) {
-  if (std::string reason = refuse<tile>(view_of(call)); !reason.empty()) return reason;
+std::string hybrid_conv_refusal(const OpCall& call) {
+  if (std::string reason = refuse_hybrid_conv<tile>(view_of(call)); !reason.empty()) return reason;
   for (const std::size_t i : {kHybridW, kHybridOffset}) {
     if (call.inputs[i] != nullptr && !call.inputs[i]->is_constant()) return "needs constant weights";
   }
@@ -67,9 +74,9 @@ std::int32_t zero_point_factor(const ConvSizes& s, const std::int8_t* w, std::in
 }
 
 template <const ConvTileShape& tile>
-std::vector<Tensor> pack(const OpCall& call) {
+std::vector<Tensor> pack_hybrid_conv(const OpCall& call) {
   const CallView view = view_of(call);
-  const ConvSizes s = sizes_of(view, tile);
+  const ConvSizes s = hybrid_conv_sizes_of(view, tile);
   const EpilogueParts parts = *parts_of(view);
   const Tensor& w = *call.inputs[kHybridW]->constant;
   const Tensor* offset = view.input(kHybridOffset).exists() ? call.inputs[kHybridOffset]->constant.get() : nullptr;
@@ -90,12 +97,12 @@ std::vector<Tensor> pack(const OpCall& call) {
 }
 
 bool are_packed(const StepSpec& spec, const ConvSizes& s, const EpilogueParts& parts, bool has_offset) {
-  return is_packed_as(spec, kWeights, DType::s8, s.channels() * s.padded_k) &&
-         is_packed_as(spec, kFactors, DType::s32, s.channels()) &&
-         (!has_offset || is_packed_as(spec, kOffsets, DType::s32, s.channels())) &&
-         is_packed_as(spec, kMultipliers, DType::f32, s.channels()) &&
-         is_packed_as(spec, kBiases, DType::f32, s.channels()) &&
-         (parts.table < 0 || is_packed_as(spec, kTable, parts.to, 256)) && is_read_in_run(spec, kHybridX) &&
+  return is_packed_as(spec, kHybridWeights, DType::s8, s.channels() * s.padded_k) &&
+         is_packed_as(spec, kHybridFactors, DType::s32, s.channels()) &&
+         (!has_offset || is_packed_as(spec, kHybridOffsets, DType::s32, s.channels())) &&
+         is_packed_as(spec, kHybridMultipliers, DType::f32, s.channels()) &&
+         is_packed_as(spec, kHybridBiases, DType::f32, s.channels()) &&
+         (parts.table < 0 || is_packed_as(spec, kHybridTable, parts.to, 256)) && is_read_in_run(spec, kHybridX) &&
          is_read_in_run(spec, kHybridXZero) && parts.is_read_in_run(spec);
 }
 
@@ -110,9 +117,9 @@ RunScaleArgs run_args(const CallView& call, const ConvSizes& s, const EpiloguePa
 }
 
 template <const ConvTileShape& tile>
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
+Result<std::unique_ptr<Step>> make_hybrid_conv(const CallView& call, const StepSpec& spec) {
   const auto& attrs = call.attrs->as<HybridConvAttrs>();
-  const ConvSizes s = sizes_of(call, tile);
+  const ConvSizes s = hybrid_conv_sizes_of(call, tile);
   const EpilogueParts parts = *parts_of(call);
   const bool has_offset = call.input(kHybridOffset).exists();
   if (!are_packed(spec, s, parts, has_offset)) return not_as_packed(spec);
@@ -123,12 +130,12 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
   args.run = run_args(call, s, parts);
   place_conv(maker, s, tile);
   maker.point(args.x, Operand::input, kHybridX);
-  maker.point(args.w, Operand::packed, kWeights);
-  maker.point(args.bias, Operand::packed, kFactors);
-  maker.point_if(has_offset, args.w_offset, Operand::packed, kOffsets);
-  maker.point(args.epilogue.multiplier, Operand::packed, kMultipliers);
-  maker.point(args.epilogue.rest, Operand::packed, kBiases);
-  maker.point_if(parts.table >= 0, args.epilogue.table, Operand::packed, kTable);
+  maker.point(args.w, Operand::packed, kHybridWeights);
+  maker.point(args.bias, Operand::packed, kHybridFactors);
+  maker.point_if(has_offset, args.w_offset, Operand::packed, kHybridOffsets);
+  maker.point(args.epilogue.multiplier, Operand::packed, kHybridMultipliers);
+  maker.point(args.epilogue.rest, Operand::packed, kHybridBiases);
+  maker.point_if(parts.table >= 0, args.epilogue.table, Operand::packed, kHybridTable);
   maker.point_if(parts.other >= 0, args.other, Operand::input, static_cast<std::size_t>(parts.other));
   maker.point(args.run.scale, Operand::input, kHybridXScale);
   maker.point(args.run.zero_point, Operand::input, kHybridXZero);
@@ -138,34 +145,34 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
 }
 
 template <const ConvTileShape& tile>
-double cost(const OpCall& call, const Machine& machine) {
+double hybrid_conv_cost(const OpCall& call, const Machine& machine) {
   const CallView view = view_of(call);
-  return conv_ns(view, sizes_of(view, tile), tile, machine);
+  return conv_ns(view, hybrid_conv_sizes_of(view, tile), tile, machine);
 }
 
 template <const ConvTileShape& tile>
-constexpr KernelChoice kernel(std::string_view name) {
+constexpr KernelChoice hybrid_conv_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "hybrid_conv",
                    .needs = Isa::cuda,
                    .packs = true,
-                   .prepare = prepare_by<refuse<tile>, make<tile>>},
-          .refusal = refusal<tile>,
-          .cost = cost<tile>,
+                   .prepare = prepare_by<refuse_hybrid_conv<tile>, make_hybrid_conv<tile>>},
+          .refusal = hybrid_conv_refusal<tile>,
+          .cost = hybrid_conv_cost<tile>,
           .knows_speeds = true,
-          .pack = pack<tile>,
+          .pack = pack_hybrid_conv<tile>,
           .packed_layout = same_layout};
 }
 
-constexpr KernelChoice kChoices[] = {
-    kernel<kTile128x64>("hybrid_conv_u8s8_128x64_cuda"),
-    kernel<kTile64x64>("hybrid_conv_u8s8_64x64_cuda"),
-    kernel<kTile32x32>("hybrid_conv_u8s8_32x32_cuda"),
+constexpr KernelChoice kHybridConvChoices[] = {
+    hybrid_conv_kernel<kTile128x64>("hybrid_conv_u8s8_128x64_cuda"),
+    hybrid_conv_kernel<kTile64x64>("hybrid_conv_u8s8_64x64_cuda"),
+    hybrid_conv_kernel<kTile32x32>("hybrid_conv_u8s8_32x32_cuda"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kHybridConvCodes = codes_of(kHybridConvChoices);
 
 }  // namespace
 }  // namespace octavo::cuda
 
-std::span<const octavo::KernelCode> octavo::cuda_hybrid_conv_codes() { return cuda::kCodes; }
-std::span<const octavo::KernelChoice> octavo::cuda_hybrid_conv_choices() { return cuda::kChoices; }
+std::span<const octavo::KernelCode> octavo::cuda_hybrid_conv_codes() { return cuda::kHybridConvCodes; }
+std::span<const octavo::KernelChoice> octavo::cuda_hybrid_conv_choices() { return cuda::kHybridConvChoices; }

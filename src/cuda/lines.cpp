@@ -186,17 +186,17 @@ Result<std::unique_ptr<Step>> make_norm(const CallView& call, const StepSpec& sp
   return maker.make(spec);
 }
 
-constexpr KernelChoice kChoices[] = {
+constexpr KernelChoice kLinesChoices[] = {
     element_kernel<refuse_layer_norm, make_layer_norm>("layer_norm_f32_cuda", "layer_norm"),
     element_kernel<refuse_norm, make_norm>("layer_norm_q16_cuda", "quantized_layer_norm"),
     element_kernel<refuse_byte_softmax, make_byte_softmax>("softmax_q8_cuda", "quantized_softmax"),
     element_kernel<refuse_reduce, make_reduce>("reduce_f32_cuda", "reduce"),
     element_kernel<refuse_f32, make_softmax>("softmax_f32_cuda", "softmax"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kLinesCodes = codes_of(kLinesChoices);
 
 }  // namespace
 }  // namespace octavo::cuda
 
-std::span<const octavo::KernelCode> octavo::cuda_line_codes() { return cuda::kCodes; }
-std::span<const octavo::KernelChoice> octavo::cuda_line_choices() { return cuda::kChoices; }
+std::span<const octavo::KernelCode> octavo::cuda_line_codes() { return cuda::kLinesCodes; }
+std::span<const octavo::KernelChoice> octavo::cuda_line_choices() { return cuda::kLinesChoices; }

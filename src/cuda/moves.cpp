@@ -208,7 +208,7 @@ Result<std::unique_ptr<Step>> make_gather(const CallView& call, const StepSpec& 
   return maker.make(spec);
 }
 
-constexpr KernelChoice kChoices[] = {
+constexpr KernelChoice kMovesChoices[] = {
     element_kernel<refuse_copy, make_copy>("bitcast_copy_cuda", "bitcast"),
     element_kernel<refuse_concat, make_concat>("concat_cuda", "concat"),
     move_kernel<expanded_places>("expand_cuda", "expand"),
@@ -219,10 +219,10 @@ constexpr KernelChoice kChoices[] = {
     move_kernel<transposed_places>("transpose_cuda", "transpose"),
     element_kernel<refuse_where, make_where>("where_cuda", "where"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kMovesCodes = codes_of(kMovesChoices);
 
 }  // namespace
 }  // namespace octavo::cuda
 
-std::span<const octavo::KernelCode> octavo::cuda_move_codes() { return cuda::kCodes; }
-std::span<const octavo::KernelChoice> octavo::cuda_move_choices() { return cuda::kChoices; }
+std::span<const octavo::KernelCode> octavo::cuda_move_codes() { return cuda::kMovesCodes; }
+std::span<const octavo::KernelChoice> octavo::cuda_move_choices() { return cuda::kMovesChoices; }

@@ -7,9 +7,12 @@
 namespace octavo::cuda {
 namespace {
 
-constexpr std::uint64_t kAligned = 256;  // of each tensor of the caller, each constant, and operands of host steps
+constexpr std::uint64_t kPlacedPlanAligned =
+    256;  // of each tensor of the caller, each constant, and operands of host steps
 
-constexpr std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kAligned - 1) / kAligned * kAligned; }
+constexpr std::uint64_t aligned(std::uint64_t bytes) {
+  return (bytes + kPlacedPlanAligned - 1) / kPlacedPlanAligned * kPlacedPlanAligned;
+}
 
 class Placer {
  public:

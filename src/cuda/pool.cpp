@@ -65,7 +65,7 @@ Result<std::unique_ptr<Step>> make_average(const CallView& call, const StepSpec&
   return maker.make(spec);
 }
 
-std::string refuse_quantized(const CallView& call) {
+std::string refuse_pool_quantized(const CallView& call) {
   if (call.output().dtype == DType::f32) return "needs bytes or sums as its result";
   if (std::string reason = step_epilogue_refusal<QuantizedPoolAttrs, kPoolOperands>(call); !reason.empty())
     return reason;
@@ -84,7 +84,7 @@ std::int64_t blocks_of_channels(std::int64_t channels) {
   return (channels + kWidePoolChannels - 1) / kWidePoolChannels;
 }
 
-Result<std::unique_ptr<Step>> make_quantized(const CallView& call, const StepSpec& spec) {
+Result<std::unique_ptr<Step>> make_pool_quantized(const CallView& call, const StepSpec& spec) {
   const auto& attrs = call.attrs->as<QuantizedPoolAttrs>();
   const StepEpilogue epilogue = *StepEpilogue::of(attrs.epilogue, kPoolOperands, call);
   LaunchMaker<PoolArgs> maker;
@@ -122,27 +122,27 @@ double cost_of(const CallView& view, const Window& window, const Machine& machin
 }
 
 template <class WindowAttrs>
-double cost(const OpCall& call, const Machine& machine) {
+double pool_cost(const OpCall& call, const Machine& machine) {
   return cost_of(view_of(call), call.attrs->as<WindowAttrs>().window, machine);
 }
 
 template <class WindowAttrs, Refuse refuse, auto make>
-constexpr KernelChoice kernel(std::string_view name, std::string_view op) {
+constexpr KernelChoice pool_kernel(std::string_view name, std::string_view op) {
   return {.code = {.name = name, .op = op, .needs = Isa::cuda, .prepare = prepare_by<refuse, make>},
           .refusal = refusal_by<refuse>,
-          .cost = cost<WindowAttrs>,
+          .cost = pool_cost<WindowAttrs>,
           .knows_speeds = true};
 }
 
-constexpr KernelChoice kChoices[] = {
-    kernel<AveragePoolAttrs, refuse_average, make_average>("average_pool_f32_cuda", "average_pool"),
-    kernel<MaxPoolAttrs, refuse_max, make_max>("max_pool_cuda", "max_pool"),
-    kernel<QuantizedPoolAttrs, refuse_quantized, make_quantized>("pool_q8_cuda", "quantized_pool"),
+constexpr KernelChoice kPoolChoices[] = {
+    pool_kernel<AveragePoolAttrs, refuse_average, make_average>("average_pool_f32_cuda", "average_pool"),
+    pool_kernel<MaxPoolAttrs, refuse_max, make_max>("max_pool_cuda", "max_pool"),
+    pool_kernel<QuantizedPoolAttrs, refuse_pool_quantized, make_pool_quantized>("pool_q8_cuda", "quantized_pool"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kPoolCodes = codes_of(kPoolChoices);
 
 }  // namespace
 }  // namespace octavo::cuda
 
-std::span<const octavo::KernelCode> octavo::cuda_pool_codes() { return cuda::kCodes; }
-std::span<const octavo::KernelChoice> octavo::cuda_pool_choices() { return cuda::kChoices; }
+std::span<const octavo::KernelCode> octavo::cuda_pool_codes() { return cuda::kPoolCodes; }
+std::span<const octavo::KernelChoice> octavo::cuda_pool_choices() { return cuda::kPoolChoices; }

@@ -14,15 +14,16 @@
 namespace octavo::cuda {
 namespace {
 
-constexpr std::int64_t kTile = 64;  // rows and columns of a block
+constexpr std::int64_t kProductTile = 64;  // rows and columns of a block
 constexpr int kThreads = 256;
 
 Product product_of(const CallView& call) { return *Product::of(*call.input(0).shape, *call.input(1).shape); }
 
 std::int64_t batch_of(const Product& product) { return product.batch.elements(); }
 
-std::array<std::int64_t, 3> grid_of(const Product& product) {
-  return {(product.m + kTile - 1) / kTile, (product.n + kTile - 1) / kTile, batch_of(product)};
+std::array<std::int64_t, 3> product_grid_of(const Product& product) {
+  return {(product.m + kProductTile - 1) / kProductTile, (product.n + kProductTile - 1) / kProductTile,
+          batch_of(product)};
 }
 
 // Where the matrices of a batch lie; broadcast axes have no stride.
@@ -34,14 +35,14 @@ std::string refuse_product(const CallView& call) {
   const Product product = product_of(call);
   if (call.output().elements() == 0) return "needs a result";
   if (!matrices_of(product)) return "needs at most six axes of a batch that cannot be merged";
-  return grid_refusal(grid_of(product));
+  return grid_refusal(product_grid_of(product));
 }
 
 std::string refuse_float(const CallView& call) {
   return call.input(0).dtype == DType::f32 ? refuse_product(call) : "needs f32";
 }
 
-std::string refuse_quantized(const CallView& call) {
+std::string refuse_product_quantized(const CallView& call) {
   if (std::string reason = step_epilogue_refusal<QuantizedMatmulAttrs, kMatmulOperands>(call); !reason.empty())
     return reason;
   const auto epilogue = StepEpilogue::of(call.attrs->as<QuantizedMatmulAttrs>().epilogue, kMatmulOperands, call);
@@ -67,9 +68,9 @@ Result<std::unique_ptr<Step>> make_product(LaunchMaker<ProductArgs>& maker, std:
   maker.point(args.b, Operand::input, 1);
   maker.point(args.y, Operand::output, 0);
   maker.launch.kernel = std::move(kernel);
-  maker.launch.grid = grid_of(product);
+  maker.launch.grid = product_grid_of(product);
   maker.launch.threads = kThreads;
-  maker.launch.shared_bytes = static_cast<int>(kTile * kTile * sizeof(float));
+  maker.launch.shared_bytes = static_cast<int>(kProductTile * kProductTile * sizeof(float));
   return maker.make(spec);
 }
 
@@ -78,7 +79,7 @@ Result<std::unique_ptr<Step>> make_float(const CallView& call, const StepSpec& s
   return make_product(maker, "product_f32", call, spec);
 }
 
-Result<std::unique_ptr<Step>> make_integer(const CallView& call, const StepSpec& spec) {
+Result<std::unique_ptr<Step>> make_product_integer(const CallView& call, const StepSpec& spec) {
   LaunchMaker<ProductArgs> maker;
   ProductArgs& args = maker.arguments;
   args.epilogue = StepEpilogue::of({.to = DType::s32}, 0, call)->rows;
@@ -89,7 +90,7 @@ Result<std::unique_ptr<Step>> make_integer(const CallView& call, const StepSpec&
   return make_product(maker, "product_bytes", call, spec);
 }
 
-Result<std::unique_ptr<Step>> make_quantized(const CallView& call, const StepSpec& spec) {
+Result<std::unique_ptr<Step>> make_product_quantized(const CallView& call, const StepSpec& spec) {
   const auto& attrs = call.attrs->as<QuantizedMatmulAttrs>();
   const StepEpilogue epilogue = *StepEpilogue::of(attrs.epilogue, kMatmulOperands, call);
   LaunchMaker<ProductArgs> maker;
@@ -103,26 +104,27 @@ Result<std::unique_ptr<Step>> make_quantized(const CallView& call, const StepSpe
 }
 
 // Tiles one after the other on a multiprocessor.
-double cost(const OpCall& call, const Machine& machine) {
+double product_cost(const OpCall& call, const Machine& machine) {
   constexpr double kLanes = 128.0, kShare = 0.3;  // multiply-adds of a multiprocessor at once, and what is reached
   const CallView view = view_of(call);
   const Product product = product_of(view);
-  const std::array<std::int64_t, 3> grid = grid_of(product);
+  const std::array<std::int64_t, 3> grid = product_grid_of(product);
   const double turns = std::ceil(static_cast<double>(grid[0] * grid[1] * grid[2]) / std::max(1, machine.cores));
-  const double tile_ns =
-      static_cast<double>(kTile * kTile * product.k.fixed()) / (kLanes * kShare * machine.speeds.gigahertz);
+  const double tile_ns = static_cast<double>(kProductTile * kProductTile * product.k.fixed()) /
+                         (kLanes * kShare * machine.speeds.gigahertz);
   return memory_ns(view, machine) + turns * tile_ns;
 }
 
-constexpr KernelChoice kChoices[] = {
-    element_kernel<refuse_float, make_float, cost>("product_f32_cuda", "matmul"),
-    element_kernel<refuse_product, make_integer, cost>("product_q8_s32_cuda", "matmul_integer"),
-    element_kernel<refuse_quantized, make_quantized, cost>("product_q8_cuda", "quantized_matmul"),
+constexpr KernelChoice kProductChoices[] = {
+    element_kernel<refuse_float, make_float, product_cost>("product_f32_cuda", "matmul"),
+    element_kernel<refuse_product, make_product_integer, product_cost>("product_q8_s32_cuda", "matmul_integer"),
+    element_kernel<refuse_product_quantized, make_product_quantized, product_cost>("product_q8_cuda",
+                                                                                   "quantized_matmul"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kProductCodes = codes_of(kProductChoices);
 
 }  // namespace
 }  // namespace octavo::cuda
 
-std::span<const octavo::KernelCode> octavo::cuda_product_codes() { return cuda::kCodes; }
-std::span<const octavo::KernelChoice> octavo::cuda_product_choices() { return cuda::kChoices; }
+std::span<const octavo::KernelCode> octavo::cuda_product_codes() { return cuda::kProductCodes; }
+std::span<const octavo::KernelChoice> octavo::cuda_product_choices() { return cuda::kProductChoices; }

@@ -36,7 +36,7 @@ std::optional<Axes> changed_axes(const CallView& call) {
 // ---- packing ----
 
 // Of rows, then of the line: TapsArgs.
-enum Packed : std::size_t { kFirst = 0, kIndex = 1, kWeight = 2, kTensors = 3 };
+enum ResizePacked : std::size_t { kResizeFirst = 0, kResizeIndex = 1, kResizeWeight = 2, kResizeTensors = 3 };
 
 std::int64_t size_along(const Shape& shape, int axis) { return axis < 0 ? 1 : shape[axis]; }
 
@@ -66,7 +66,7 @@ void pack_axis(const CallView& call, int axis, std::vector<Tensor>& packed) {
   pack_positions((*call.output().shape)[axis], [&](std::int64_t i) { return taps.at(i); }, packed);
 }
 
-std::vector<Tensor> pack(const OpCall& call) {
+std::vector<Tensor> pack_resize(const OpCall& call) {
   const CallView view = view_of(call);
   const Axes axes = *changed_axes(view);
   std::vector<Tensor> packed;
@@ -77,14 +77,14 @@ std::vector<Tensor> pack(const OpCall& call) {
 
 // Taps for every position, of elements that x has.
 bool is_packed_axis(const StepSpec& spec, std::size_t at, std::int64_t x_size, std::int64_t size) {
-  if (!is_packed_as(spec, at + kFirst, DType::s32, size + 1)) return false;
-  const auto first = spec.packed[at + kFirst].span<std::int32_t>();
+  if (!is_packed_as(spec, at + kResizeFirst, DType::s32, size + 1)) return false;
+  const auto first = spec.packed[at + kResizeFirst].span<std::int32_t>();
   const std::int64_t taps = first.back();
   const bool has_taps = std::ranges::adjacent_find(first, std::greater_equal<>()) == first.end();
-  if (first.front() != 0 || !has_taps || !is_packed_as(spec, at + kIndex, DType::s32, taps) ||
-      !is_packed_as(spec, at + kWeight, DType::f64, taps))
+  if (first.front() != 0 || !has_taps || !is_packed_as(spec, at + kResizeIndex, DType::s32, taps) ||
+      !is_packed_as(spec, at + kResizeWeight, DType::f64, taps))
     return false;
-  return std::ranges::all_of(spec.packed[at + kIndex].span<std::int32_t>(),
+  return std::ranges::all_of(spec.packed[at + kResizeIndex].span<std::int32_t>(),
                              [&](std::int64_t index) { return index >= 0 && index < x_size; });
 }
 
@@ -102,7 +102,7 @@ std::string kernel_of(const ResizeAttrs& attrs, DType type) {
   return type == DType::f32 ? "resize_linear_f32" : "resize_linear_q8";
 }
 
-std::string refuse(const CallView& call) {
+std::string refuse_resize(const CallView& call) {
   const auto& attrs = call.attrs->as<ResizeAttrs>();
   const DType type = call.input(0).dtype;
   const std::size_t bytes = size_of(type);
@@ -121,17 +121,17 @@ std::string refuse(const CallView& call) {
   return call.output().elements() == 0 ? "needs a result" : refuse_size(call);
 }
 
-std::string refusal(const OpCall& call) {
-  return call.inputs[0]->is_constant() ? "needs a variable x" : refuse(view_of(call));
+std::string resize_refusal(const OpCall& call) {
+  return call.inputs[0]->is_constant() ? "needs a variable x" : refuse_resize(view_of(call));
 }
 
 void place_axis(LaunchMaker<ResizeArgs>& maker, TapsArgs& axis, std::size_t at) {
-  maker.point(axis.first, Operand::packed, at + kFirst);
-  maker.point(axis.index, Operand::packed, at + kIndex);
-  maker.point(axis.weight, Operand::packed, at + kWeight);
+  maker.point(axis.first, Operand::packed, at + kResizeFirst);
+  maker.point(axis.index, Operand::packed, at + kResizeIndex);
+  maker.point(axis.weight, Operand::packed, at + kResizeWeight);
 }
 
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
+Result<std::unique_ptr<Step>> make_resize(const CallView& call, const StepSpec& spec) {
   const Shape &x = *call.input(0).shape, &y = *call.output().shape;
   const Axes axes = *changed_axes(call);
   LaunchMaker<ResizeArgs> maker;
@@ -139,7 +139,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
   args.rows.x_size = size_along(x, axes.rows), args.rows.size = size_along(y, axes.rows);
   args.columns.x_size = x[axes.line], args.columns.size = y[axes.line];
   if (!is_packed_axis(spec, 0, args.rows.x_size, args.rows.size) ||
-      !is_packed_axis(spec, kTensors, args.columns.x_size, args.columns.size) || !is_read_in_run(spec, 0))
+      !is_packed_axis(spec, kResizeTensors, args.columns.x_size, args.columns.size) || !is_read_in_run(spec, 0))
     return not_as_packed(spec);
   args.elements = y.elements();
   args.inner = y.elements(axes.line + 1, y.rank());
@@ -147,7 +147,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
   maker.point(args.x, Operand::input, 0);
   maker.point(args.y, Operand::output, 0);
   place_axis(maker, args.rows, 0);
-  place_axis(maker, args.columns, kTensors);
+  place_axis(maker, args.columns, kResizeTensors);
   maker.launch.kernel = kernel_of(call.attrs->as<ResizeAttrs>(), call.input(0).dtype);
   maker.for_threads(args.elements);
   return maker.make(spec);
@@ -155,7 +155,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
 
 // ---- integer_resize ----
 
-Result<std::unique_ptr<Step>> make_integer(const CallView& call, const StepSpec& spec) {
+Result<std::unique_ptr<Step>> make_resize_integer(const CallView& call, const StepSpec& spec) {
   const auto& attrs = call.attrs->as<IntegerResizeAttrs>();
   const Shape &x = *call.input(0).shape, &y = *call.output().shape;
   LaunchMaker<IntegerResizeArgs> maker;
@@ -175,22 +175,22 @@ Result<std::unique_ptr<Step>> make_integer(const CallView& call, const StepSpec&
   return maker.make(spec);
 }
 
-constexpr KernelChoice kChoices[] = {
-    element_kernel<refuse_size, make_integer>("integer_resize_cuda", "integer_resize"),
+constexpr KernelChoice kResizeChoices[] = {
+    element_kernel<refuse_size, make_resize_integer>("integer_resize_cuda", "integer_resize"),
     {.code = {.name = "resize_cuda",
               .op = "resize",
               .needs = Isa::cuda,
               .packs = true,
-              .prepare = prepare_by<refuse, make>},
-     .refusal = refusal,
+              .prepare = prepare_by<refuse_resize, make_resize>},
+     .refusal = resize_refusal,
      .cost = element_cost,
      .knows_speeds = true,
-     .pack = pack},
+     .pack = pack_resize},
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kResizeCodes = codes_of(kResizeChoices);
 
 }  // namespace
 }  // namespace octavo::cuda
 
-std::span<const octavo::KernelCode> octavo::cuda_resize_codes() { return cuda::kCodes; }
-std::span<const octavo::KernelChoice> octavo::cuda_resize_choices() { return cuda::kChoices; }
+std::span<const octavo::KernelCode> octavo::cuda_resize_codes() { return cuda::kResizeCodes; }
+std::span<const octavo::KernelChoice> octavo::cuda_resize_choices() { return cuda::kResizeChoices; }

@@ -15,7 +15,7 @@ constexpr int kFewThreads = 128, kManyThreads = 1024;
 
 std::int64_t rows_of(const CallView& call) { return call.outputs[1].elements(); }
 
-std::string refuse(const CallView& call) {
+std::string refuse_row_scales(const CallView& call) {
   if (rows_of(call) == 0) return "needs a row";
   if (std::string reason = elements_refusal(call.input(0).elements()); !reason.empty()) return reason;
   return grid_refusal({rows_of(call), 1, 1});
@@ -45,7 +45,7 @@ Result<std::unique_ptr<Step>> make_whole(const CallView& call, const StepSpec& s
   return make_rows(maker, "scale_row_f32", call, spec);
 }
 
-Result<std::unique_ptr<Step>> make_quantize(const CallView& call, const StepSpec& spec) {
+Result<std::unique_ptr<Step>> make_row_scales_quantize(const CallView& call, const StepSpec& spec) {
   const auto& attrs = call.attrs->as<RowQuantizeAttrs>();
   LaunchMaker<RowScaleArgs> maker;
   maker.arguments.form = attrs.form;
@@ -61,7 +61,7 @@ Result<std::unique_ptr<Step>> make_requantize(const CallView& call, const StepSp
 }
 
 // A multiprocessor has a row, or some short ones; each of its threads waits for what it reads, twice.
-double cost(const OpCall& call, const Machine& machine) {
+double row_scales_cost(const OpCall& call, const Machine& machine) {
   constexpr double kTurnNs = 40.0, kThreadsAtOnce = 1024.0;
   const CallView view = view_of(call);
   const auto rows = static_cast<double>(rows_of(view));
@@ -70,15 +70,16 @@ double cost(const OpCall& call, const Machine& machine) {
   return memory_ns(view, machine) + rows_each * std::max(1.0, per_row / kThreadsAtOnce) * kTurnNs;
 }
 
-constexpr KernelChoice kChoices[] = {
-    element_kernel<refuse, make_whole, cost>("dynamic_quantize_f32_cuda", "dynamic_quantize"),
-    element_kernel<refuse, make_quantize, cost>("row_quantize_f32_cuda", "row_quantize"),
-    element_kernel<refuse, make_requantize, cost>("row_requantize_s16_cuda", "row_requantize"),
+constexpr KernelChoice kRowScalesChoices[] = {
+    element_kernel<refuse_row_scales, make_whole, row_scales_cost>("dynamic_quantize_f32_cuda", "dynamic_quantize"),
+    element_kernel<refuse_row_scales, make_row_scales_quantize, row_scales_cost>("row_quantize_f32_cuda",
+                                                                                 "row_quantize"),
+    element_kernel<refuse_row_scales, make_requantize, row_scales_cost>("row_requantize_s16_cuda", "row_requantize"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kRowScalesCodes = codes_of(kRowScalesChoices);
 
 }  // namespace
 }  // namespace octavo::cuda
 
-std::span<const octavo::KernelCode> octavo::cuda_row_scale_codes() { return cuda::kCodes; }
-std::span<const octavo::KernelChoice> octavo::cuda_row_scale_choices() { return cuda::kChoices; }
+std::span<const octavo::KernelCode> octavo::cuda_row_scale_codes() { return cuda::kRowScalesCodes; }
+std::span<const octavo::KernelChoice> octavo::cuda_row_scale_choices() { return cuda::kRowScalesChoices; }

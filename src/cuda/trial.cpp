@@ -11,7 +11,7 @@
 namespace octavo::cuda {
 namespace {
 
-constexpr std::uint64_t kAligned = 256;  // of each operand
+constexpr std::uint64_t kTrialAligned = 256;  // of each operand
 
 class StepTrial final : public DeviceTrial {
  public:
@@ -81,7 +81,8 @@ class StepTrial final : public DeviceTrial {
       return ok_status();
     };
     (void)each_slot([&](std::size_t i, const PointerSlot& slot) {
-      if (places.try_emplace(key_of(i, slot), bytes).second) bytes += (slot.bytes + kAligned - 1) / kAligned * kAligned;
+      if (places.try_emplace(key_of(i, slot), bytes).second)
+        bytes += (slot.bytes + kTrialAligned - 1) / kTrialAligned * kTrialAligned;
       return ok_status();
     });
     auto memory = device_->allocate(bytes, "a trial");

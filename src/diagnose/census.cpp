@@ -48,7 +48,7 @@ std::string quantizer_of(const FileView& view, const Census& census) {
 
 // ---- nodes ----
 
-std::map<std::string, int> operators_of(const FileView& view) {
+std::map<std::string, int> census_operators_of(const FileView& view) {
   std::map<std::string, int> operators;
   for (const ViewNode& node : view.nodes) ++operators[node.op];
   return operators;
@@ -169,10 +169,10 @@ void Sightings::add(const std::string& name) {
 
 Census census_of(const FileView& view, const FileView* before) {
   Census census;
-  census.operators = operators_of(view);
+  census.operators = census_operators_of(view);
   census.nodes = static_cast<int>(view.nodes.size());
   if (before != nullptr) {
-    census.operators_before = operators_of(*before);
+    census.operators_before = census_operators_of(*before);
     census.nodes_before = static_cast<int>(before->nodes.size());
   }
   count_nodes(view, census);

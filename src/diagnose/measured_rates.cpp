@@ -81,7 +81,7 @@ constexpr std::string_view kOrt = R"json({"engine": "ort",
   "float_softmax": 0.9124, "transpose": 0.0598, "float_transpose": 0.1769, "average": 0.0498,
   "float_average": 0.1327, "max_pool": 0.203, "slow_average": 0.4783}})json";
 
-constexpr std::string_view kLitert = R"json({"engine": "litert",
+constexpr std::string_view kMeasuredRatesLitert = R"json({"engine": "litert",
  "source": "ai_edge_litert 2.3.0, one thread of AMD EPYC (Zen 5), 2026-11-26",
  "node_us": 0.021,
  "products": {
@@ -150,6 +150,6 @@ constexpr std::string_view kLitert = R"json({"engine": "litert",
 
 }  // namespace
 
-std::string_view measured_rates(Engine engine) { return engine == Engine::litert ? kLitert : kOrt; }
+std::string_view measured_rates(Engine engine) { return engine == Engine::litert ? kMeasuredRatesLitert : kOrt; }
 
 }  // namespace octavo::diagnose

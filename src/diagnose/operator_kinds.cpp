@@ -146,7 +146,7 @@ constexpr NamedKind kTflite[] = {
 };
 
 // Without the overload: "aten.conv2d" of "aten.conv2d.default".
-constexpr NamedKind kTorch[] = {
+constexpr NamedKind kOperatorKindsTorch[] = {
     {"aten._softmax", Kind::softmax},
     {"aten._to_copy", Kind::cast},
     {"aten.adaptive_avg_pool2d", Kind::average},
@@ -214,8 +214,8 @@ Kind found_in(std::span<const NamedKind> kinds, std::string_view name) {
 Kind kind_of_operator(FileFormat format, std::string_view op) {
   if (format == FileFormat::onnx) return found_in(kOnnx, op);
   if (format == FileFormat::tflite) return found_in(kTflite, op);
-  const Kind whole = found_in(kTorch, op);
-  return whole != Kind::other ? whole : found_in(kTorch, op.substr(0, op.rfind('.')));
+  const Kind whole = found_in(kOperatorKindsTorch, op);
+  return whole != Kind::other ? whole : found_in(kOperatorKindsTorch, op.substr(0, op.rfind('.')));
 }
 
 }  // namespace octavo::diagnose

@@ -86,7 +86,7 @@ std::string waterfall_text(const Diagnosis& d) {
 }
 
 // What the engine ran, by its own names of operators.
-nlohmann::json operators_of(const JoinedProfile& profile) {
+nlohmann::json report_operators_of(const JoinedProfile& profile) {
   std::map<std::string, std::pair<int, double>> sums;
   for (const JoinedNode& node : profile.nodes) {
     auto& [nodes, ms] = sums[node.profiled.op];
@@ -281,7 +281,7 @@ nlohmann::json diagnosis_json(const Diagnosis& d) {
                          {"others_ms", d.profile->others_ms},
                          {"between_ms", d.profile->between_ms},
                          {"profiler_ms", d.profile->profiler_ms},
-                         {"operators", operators_of(*d.profile)}};
+                         {"operators", report_operators_of(*d.profile)}};
   return object;
 }
 

@@ -69,12 +69,12 @@ std::string finding_html(const Finding& f, std::size_t number) {
 
 std::string findings_html(const Diagnosis& d) {
   if (d.findings.empty()) return "<p>None.</p>\n";
-  constexpr std::size_t kMostFindings = 5;
+  constexpr std::size_t kShownFindings = 5;
   std::string text;
-  for (std::size_t i = 0; i < std::min(d.findings.size(), kMostFindings); ++i)
+  for (std::size_t i = 0; i < std::min(d.findings.size(), kShownFindings); ++i)
     text += finding_html(d.findings[i], i + 1);
-  if (d.findings.size() > kMostFindings)
-    text += fmt::format("<p>And {} more, in the text and in the JSON.</p>\n", d.findings.size() - kMostFindings);
+  if (d.findings.size() > kShownFindings)
+    text += fmt::format("<p>And {} more, in the text and in the JSON.</p>\n", d.findings.size() - kShownFindings);
   return text;
 }
 

@@ -101,7 +101,7 @@ constexpr Rule kFloatWeights{.cause = Cause::float_weights,
                              .advice = "quantize the weights of these nodes, too",
                              .octavo = kNames};
 
-constexpr Rule kLitert[] = {
+constexpr Rule kRulesLitert[] = {
     {.cause = Cause::dynamic_range,
      .find = lost<Cause::dynamic_range>,
      .source =
@@ -176,7 +176,7 @@ constexpr Rule kTvm[] = {
      .octavo = "one fused integer graph"},
     kBatchNorm,
     kFloatWeights};
-constexpr Rule kTorch[] = {
+constexpr Rule kRulesTorch[] = {
     {.cause = Cause::unlowered_graph,
      .find = lost<Cause::unlowered_graph>,
      .sureness = Sureness::likely,
@@ -308,10 +308,10 @@ constexpr Rule kAnswers[] = {
 std::span<const Rule> rules_of(Engine engine) {
   switch (engine) {
     case Engine::ort: return ort_rules();
-    case Engine::litert: return kLitert;
+    case Engine::litert: return kRulesLitert;
     case Engine::openvino: return kOpenvino;
     case Engine::tvm: return kTvm;
-    case Engine::torch: return kTorch;
+    case Engine::torch: return kRulesTorch;
   }
   return {};
 }

@@ -39,7 +39,7 @@ const std::vector<ScaledOperator>& scaled_operators() {
   return operators;
 }
 
-std::optional<ViewAttribute> value_of(const onnx::AttributeProto& attribute) {
+std::optional<ViewAttribute> onnx_value_of(const onnx::AttributeProto& attribute) {
   switch (attribute.type()) {
     case onnx::AttributeProto::INT: return attribute.i();
     case onnx::AttributeProto::FLOAT: return static_cast<double>(attribute.f());
@@ -63,7 +63,7 @@ void take_type(ViewTensor& tensor, const onnx::TypeProto& type) {
 }
 
 // The parsed file, and where the data of its constants are.
-struct Parsed {
+struct OnnxParsed {
   onnx::ModelProto model;
   std::string path, folder;
   std::map<std::string, const onnx::TensorProto*> constants;
@@ -76,9 +76,9 @@ struct Parsed {
   }
 };
 
-class Reader {
+class OnnxReader {
  public:
-  Reader(const Parsed& parsed, FileView& view) : parsed_(parsed), view_(view) {}
+  OnnxReader(const OnnxParsed& parsed, FileView& view) : parsed_(parsed), view_(view) {}
 
   void run() {
     const onnx::ModelProto& model = parsed_.model;
@@ -127,7 +127,7 @@ class Reader {
     bool has_graphs = false;
     for (const auto& attribute : node.attribute()) {
       has_graphs = has_graphs || attribute.has_g();
-      if (auto value = value_of(attribute)) made.attributes.emplace(attribute.name(), *std::move(value));
+      if (auto value = onnx_value_of(attribute)) made.attributes.emplace(attribute.name(), *std::move(value));
     }
     if (has_graphs) view_.unresolved.push_back("what is inside of node '" + made.name + "' (" + made.op + ")");
     view_.nodes.push_back(std::move(made));
@@ -162,7 +162,7 @@ class Reader {
     return quant;
   }
 
-  const Parsed& parsed_;
+  const OnnxParsed& parsed_;
   FileView& view_;
 };
 
@@ -174,8 +174,8 @@ Result<FileView> view_of_onnx(const std::string& path) {
   if (!model->has_graph())
     return Error{.kind = ErrorKind::invalid_input, .where = path, .found = "no graph", .expected = "a model with one"};
   const std::string parent = std::filesystem::path(path).parent_path().string();
-  const auto parsed = std::make_shared<Parsed>(
-      Parsed{.model = *std::move(model), .path = path, .folder = parent.empty() ? "." : parent, .constants = {}});
+  const auto parsed = std::make_shared<OnnxParsed>(
+      OnnxParsed{.model = *std::move(model), .path = path, .folder = parent.empty() ? "." : parent, .constants = {}});
   for (const auto& tensor : parsed->model.graph().initializer()) parsed->constants.emplace(tensor.name(), &tensor);
   for (const auto& node : parsed->model.graph().node()) {
     if (node.op_type() != "Constant" || node.output_size() != 1) continue;
@@ -185,7 +185,7 @@ Result<FileView> view_of_onnx(const std::string& path) {
   }
   FileView view{};
   view.read = [parsed](const ViewTensor& tensor) { return parsed->read(tensor); };
-  Reader(*parsed, view).run();
+  OnnxReader(*parsed, view).run();
   return view;
 }
 

@@ -22,14 +22,14 @@ using pt2_import::TensorName;
 using pt2_import::TensorNames;
 using pt2_import::TypeNumber;
 
-struct Parsed {
+struct Pt2Parsed {
   Archive archive;
   std::optional<Container> container;          // refers to the archive
   std::map<std::string, std::string> sources;  // of constants, by their names in the graph
 };
 
 // Numbers, strings and lists of numbers that an operator is given.
-std::optional<ViewAttribute> value_of(const Argument& argument) {
+std::optional<ViewAttribute> pt2_value_of(const Argument& argument) {
   if (const auto* number = std::get_if<SymInt>(&argument))
     return number->name.empty() ? std::optional<ViewAttribute>(number->value) : std::nullopt;
   if (const auto* real = std::get_if<double>(&argument)) return *real;
@@ -48,9 +48,9 @@ std::optional<ViewAttribute> value_of(const Argument& argument) {
   return {};
 }
 
-class Reader {
+class Pt2Reader {
  public:
-  Reader(const pt2_import::Program& program, FileView& view) : program_(program), view_(view) {}
+  Pt2Reader(const pt2_import::Program& program, FileView& view) : program_(program), view_(view) {}
 
   void run() {
     view_.producer = "PyTorch " + program_.torch_version;
@@ -93,7 +93,7 @@ class Reader {
       if (const auto* list = std::get_if<TensorNames>(&input.value)) {
         for (const auto& item : *list) made.inputs.push_back(item ? tensor(item->name) : -1);
       }
-      if (auto value = value_of(input.value)) made.attributes.emplace(input.name, *std::move(value));
+      if (auto value = pt2_value_of(input.value)) made.attributes.emplace(input.name, *std::move(value));
     }
     for (const std::string& output : node.outputs) made.outputs.push_back(output.empty() ? -1 : tensor(output));
     view_.nodes.push_back(std::move(made));
@@ -134,7 +134,8 @@ class Reader {
 Result<FileView> view_of_pt2(const std::string& path) {
   auto archive = Archive::open(path);
   if (!archive) return archive.errors();
-  const auto parsed = std::make_shared<Parsed>(Parsed{.archive = *std::move(archive), .container = {}, .sources = {}});
+  const auto parsed =
+      std::make_shared<Pt2Parsed>(Pt2Parsed{.archive = *std::move(archive), .container = {}, .sources = {}});
   auto container = read_container(parsed->archive);
   if (!container) return container.errors();
   parsed->container.emplace(*std::move(container));
@@ -146,7 +147,7 @@ Result<FileView> view_of_pt2(const std::string& path) {
     auto data = parsed->container->weights.read(source->second);
     return data ? std::optional(*std::move(data)) : std::nullopt;
   };
-  Reader(parsed->container->program, view).run();
+  Pt2Reader(parsed->container->program, view).run();
   return view;
 }
 

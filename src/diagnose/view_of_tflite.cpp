@@ -12,7 +12,7 @@ namespace {
 namespace file = tflite_import::file;
 using Indices = flatbuffers::Vector<std::int32_t>;
 
-struct Parsed {
+struct TfliteParsed {
   tflite_import::ModelFile model;
   std::vector<tflite_import::FileTensor> tensors;
 };
@@ -49,7 +49,7 @@ void add_options(const file::Operator& op, ViewNode& node) {
   }
 }
 
-void add_nodes(const Parsed& parsed, const file::SubGraph& graph, FileView& view) {
+void add_nodes(const TfliteParsed& parsed, const file::SubGraph& graph, FileView& view) {
   const auto* operators = graph.operators();
   for (flatbuffers::uoffset_t i = 0; operators != nullptr && i < operators->size(); ++i) {
     const file::Operator& op = *operators->Get(i);
@@ -78,7 +78,7 @@ Result<FileView> view_of_tflite(const std::string& path) {
   const auto* graphs = model->model->subgraphs();
   if (graphs == nullptr || graphs->size() == 0)
     return Error{.kind = ErrorKind::invalid_input, .where = path, .found = "no subgraph", .expected = "one"};
-  const auto parsed = std::make_shared<Parsed>(Parsed{.model = *std::move(model), .tensors = {}});
+  const auto parsed = std::make_shared<TfliteParsed>(TfliteParsed{.model = *std::move(model), .tensors = {}});
   const file::SubGraph& graph = *parsed->model.model->subgraphs()->Get(0);
   Errors errors;
   parsed->tensors = tflite_import::read_tensors(parsed->model, graph, path, errors);

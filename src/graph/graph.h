@@ -25,6 +25,10 @@ struct NodeId {
   bool operator==(const NodeId&) const = default;
 };
 
+// Where a table with one entry for each value, or each node, of a graph has this one's.
+constexpr std::size_t at(ValueId id) { return static_cast<std::size_t>(id.index); }
+constexpr std::size_t at(NodeId id) { return static_cast<std::size_t>(id.index); }
+
 struct Value {
   std::string name;  // the file's name for it; unique among inputs and outputs
   Fact fact;

@@ -7,23 +7,23 @@
 namespace octavo {
 namespace {
 
-constexpr std::size_t kBytes = 4;
+constexpr std::size_t kScheduleBytes = 4;
 
 }  // namespace
 
 std::vector<std::byte> encode_schedule(std::span<const std::int64_t> numbers) {
   std::vector<std::byte> bytes;
   for (const std::int64_t number : numbers) {
-    for (std::size_t i = 0; i < kBytes; ++i) bytes.push_back(static_cast<std::byte>(number >> (8 * i)));
+    for (std::size_t i = 0; i < kScheduleBytes; ++i) bytes.push_back(static_cast<std::byte>(number >> (8 * i)));
   }
   return bytes;
 }
 
 std::optional<std::vector<std::int64_t>> decode_schedule(std::span<const std::byte> bytes, std::size_t count) {
-  if (bytes.size() != count * kBytes) return std::nullopt;
+  if (bytes.size() != count * kScheduleBytes) return std::nullopt;
   std::vector<std::int64_t> numbers(count);
   for (std::size_t i = 0; i < bytes.size(); ++i)
-    numbers[i / kBytes] |= std::to_integer<std::int64_t>(bytes[i]) << (8 * (i % kBytes));
+    numbers[i / kScheduleBytes] |= std::to_integer<std::int64_t>(bytes[i]) << (8 * (i % kScheduleBytes));
   for (const std::int64_t number : numbers) {
     if (number > std::numeric_limits<std::int32_t>::max()) return std::nullopt;
   }

@@ -20,7 +20,7 @@ namespace {
 using Parts = std::vector<AxisPart>;
 
 // Files have a few; each view follows its whole path.
-constexpr std::size_t kLongestPath = 32;
+constexpr std::size_t kColumnViewLongestPath = 32;
 
 // The product with a scalar that a node is.
 std::optional<Multiple> product_with_scalar(const Graph& graph, const Node& node) {
@@ -84,7 +84,7 @@ bool reshape(ColumnView& view, const OpenShape& shape) {
 }
 
 // Shows `size` positions of an axis from `start` on.
-bool cut(ColumnView& view, std::size_t axis, std::int64_t start, const Dim& size) {
+bool column_view_cut(ColumnView& view, std::size_t axis, std::int64_t start, const Dim& size) {
   Parts& parts = view.axes[axis];
   if (parts.size() > 1 || (parts.empty() && start != 0)) return false;
   if (parts.empty()) return is_one(size);
@@ -100,7 +100,7 @@ bool slice(ColumnView& view, const OpenShape& x, const SliceAttrs& attrs) {
     if (attrs.steps[axis] != 1 && !is_one(attrs.sizes[axis])) return false;
     if (!attrs.starts[axis].is_number()) return false;
     if (is_zero(attrs.starts[axis]) && is_same(attrs.sizes[axis], x[static_cast<int>(axis)])) continue;
-    if (!cut(view, axis, attrs.starts[axis], attrs.sizes[axis])) return false;
+    if (!column_view_cut(view, axis, attrs.starts[axis], attrs.sizes[axis])) return false;
   }
   return true;
 }
@@ -114,7 +114,7 @@ bool gather(ColumnView& view, const Graph& graph, const Node& node) {
   std::int64_t index = to_int64s(indices.constant->view()).front();
   if (index < 0 && !size.is_number()) return false;
   if (index < 0) index += size;
-  if (!cut(view, static_cast<std::size_t>(axis), index, 1)) return false;
+  if (!column_view_cut(view, static_cast<std::size_t>(axis), index, 1)) return false;
   const auto place = view.axes.begin() + static_cast<std::ptrdiff_t>(axis);
   if (indices.shape.rank() == 0) view.axes.erase(place);
   else view.axes.insert(place, static_cast<std::size_t>(indices.shape.rank() - 1), Parts{});
@@ -175,7 +175,7 @@ std::vector<ColumnView> views_of(const Graph& graph, ValueId wire) {
   ValueId next = wire;
   while (const Node* node = graph.producer(next)) {
     const ValueId source = moved_by(graph, *node);
-    if (!source.exists() || path.size() == kLongestPath) break;
+    if (!source.exists() || path.size() == kColumnViewLongestPath) break;
     path.push_back(node);
     ColumnView view = whole_view(graph, source);
     const bool is_strided =

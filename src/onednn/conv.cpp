@@ -22,13 +22,13 @@ using onednn::Dims;
 using onednn::RowSlice;
 
 constexpr std::size_t kImageInput = 0;
-constexpr std::size_t kBiasInput = 2;
+constexpr std::size_t kOnednnConvBiasInput = 2;
 constexpr std::size_t kResidualInput = 3;
 
 // What `pack` hands over: weights and their layout, then the bias where there is one.
-constexpr std::size_t kPackedWeights = 0;
-constexpr std::size_t kPackedLayout = 1;
-constexpr std::size_t kPackedBias = 2;
+constexpr std::size_t kOnednnConvPackedWeights = 0;
+constexpr std::size_t kOnednnConvPackedLayout = 1;
+constexpr std::size_t kOnednnConvPackedBias = 2;
 
 std::string refuse_conv(const CallView& call) {
   const auto& attrs = call.attrs->as<FusedConvAttrs>();
@@ -53,8 +53,8 @@ std::string refuse_conv(const CallView& call) {
 
 std::string conv_refusal(const OpCall& call) {
   if (!call.inputs[1]->is_constant()) return "needs constant weights";
-  const bool has_bias = call.inputs.size() > kBiasInput && call.inputs[kBiasInput] != nullptr;
-  if (has_bias && !call.inputs[kBiasInput]->is_constant()) return "needs a constant bias";
+  const bool has_bias = call.inputs.size() > kOnednnConvBiasInput && call.inputs[kOnednnConvBiasInput] != nullptr;
+  if (has_bias && !call.inputs[kOnednnConvBiasInput]->is_constant()) return "needs a constant bias";
   for (std::size_t i : {kImageInput, kResidualInput}) {
     if (i < call.inputs.size() && call.inputs[i] != nullptr && call.inputs[i]->is_constant())
       return "needs a variable x and residual";
@@ -106,7 +106,7 @@ struct ConvForm {
   bool has_bias = false;
 };
 
-dnnl::convolution_forward::primitive_desc describe(const ConvForm& form, const RowSlice& slice) {
+dnnl::convolution_forward::primitive_desc onednn_conv_describe(const ConvForm& form, const RowSlice& slice) {
   const ConvSize& size = form.size;
   const Desc src = image_desc(size.ic, as_told(size, slice.in_rows, size.in[1]));
   const Desc dst = image_desc(size.oc, as_told(size, slice.out_rows, size.out[1]));
@@ -129,7 +129,7 @@ dnnl::convolution_forward::primitive_desc describe(const ConvForm& form, const R
 std::vector<Tensor> pack_conv(const OpCall& call) {
   const auto& attrs = call.attrs->as<FusedConvAttrs>();
   const ConvSize size = ConvSize::of(attrs, call.inputs[0]->shape, call.outputs[0].shape);
-  const bool has_bias = call.inputs.size() > kBiasInput && call.inputs[kBiasInput] != nullptr;
+  const bool has_bias = call.inputs.size() > kOnednnConvBiasInput && call.inputs[kOnednnConvBiasInput] != nullptr;
   const onednn::Weights graph{graph_weights(size), call.inputs[1]->constant->data()};
   // The layout that this host would choose on two threads; another host or number of threads that wants another one
   // reorders at load.
@@ -138,19 +138,20 @@ std::vector<Tensor> pack_conv(const OpCall& call) {
   const auto asked = onednn::guarded("fused_conv", [&]() -> Result<Desc> {
     const onednn::OneOpenMpThread one_thread;
     const std::int64_t slices = onednn::slices_per_image(size, kThreads, host_machine().l2_bytes);
-    return Desc(describe({size, attrs, has_bias}, onednn::slice_of(size, slices, slices / 2)).weights_desc());
+    return Desc(
+        onednn_conv_describe({size, attrs, has_bias}, onednn::slice_of(size, slices, slices / 2)).weights_desc());
   });
   if (asked && onednn::encode_layout(*asked)) wanted = *asked;
   std::vector<Tensor> packed;
   packed.push_back(onednn::reorder(graph, wanted));
   const std::vector<std::int32_t> layout = *onednn::encode_layout(wanted);
   packed.push_back(Tensor::of<std::int32_t>({static_cast<std::int64_t>(layout.size())}, layout));
-  if (has_bias) packed.push_back(*call.inputs[kBiasInput]->constant);
+  if (has_bias) packed.push_back(*call.inputs[kOnednnConvBiasInput]->constant);
   return packed;
 }
 
 // One primitive and what it reads that never changes.
-struct Primitive {
+struct OnednnConvPrimitive {
   RowSlice slice;
   dnnl::convolution_forward compute;
   Desc src, dst, scratch;
@@ -158,12 +159,12 @@ struct Primitive {
 };
 
 // The memory objects of one primitive for one thread.
-struct Arguments {
+struct OnednnConvArguments {
   dnnl::memory src, dst, scratch;
   std::array<dnnl_exec_arg_t, 5> list{};
   int count = 0;
 
-  explicit Arguments(const Primitive& primitive)
+  explicit OnednnConvArguments(const OnednnConvPrimitive& primitive)
       : src(onednn::empty_memory(primitive.src)),
         dst(onednn::empty_memory(primitive.dst)),
         scratch(onednn::empty_memory(primitive.scratch)) {
@@ -184,7 +185,7 @@ struct ConvPlan {
   std::int64_t slices = 1;
   bool has_residual = false;
   onednn::WeightLayouts weights;
-  std::vector<Primitive> primitives;
+  std::vector<OnednnConvPrimitive> primitives;
   std::vector<std::size_t> primitive_of;  // by slice of an image
   std::size_t scratch_bytes = 0;
 };
@@ -205,12 +206,12 @@ class ConvStep final : public Step {
   }
 
  private:
-  using Slot = std::vector<Arguments>;
+  using Slot = std::vector<OnednnConvArguments>;
 
   static std::vector<Slot> make_slots(const ConvPlan& plan, int threads) {
     std::vector<Slot> slots(static_cast<std::size_t>(std::max(threads, 1)) + 1);
     for (Slot& slot : slots) {
-      for (const Primitive& primitive : plan.primitives) slot.emplace_back(primitive);
+      for (const OnednnConvPrimitive& primitive : plan.primitives) slot.emplace_back(primitive);
     }
     return slots;
   }
@@ -229,7 +230,7 @@ class ConvStep final : public Step {
     // oneDNN adds to what lies in the output.
     if (plan_.has_residual && buffers.inputs[kResidualInput] != buffers.outputs[0])
       std::memcpy(dst, buffers.inputs[kResidualInput] + offset, bytes);
-    Arguments& arguments = slot[which];
+    OnednnConvArguments& arguments = slot[which];
     onednn::set_data(arguments.src, src);
     onednn::set_data(arguments.dst, dst);
     onednn::set_data(arguments.scratch, buffers.scratch);
@@ -240,7 +241,7 @@ class ConvStep final : public Step {
   mutable onednn::SlotPool<Slot> slots_;
 };
 
-Error damaged(std::string found, std::string expected) {
+Error onednn_conv_damaged(std::string found, std::string expected) {
   return {.kind = ErrorKind::invalid_input,
           .where = "fused_conv, packed weights",
           .found = std::move(found),
@@ -250,32 +251,33 @@ Error damaged(std::string found, std::string expected) {
 // The packed weights where they are what `pack` makes for this size.
 Result<onednn::Weights> stored_weights(const StepSpec& spec, const ConvSize& size, bool has_bias) {
   if (!is_read_in_run(spec, kImageInput) || !is_read_in_run(spec, kResidualInput))
-    return damaged("a packed image", "one that a run passes");
+    return onednn_conv_damaged("a packed image", "one that a run passes");
   const std::size_t count = has_bias ? 3 : 2;
   if (spec.packed.size() != count)
-    return damaged(std::to_string(spec.packed.size()) + " tensors", std::to_string(count));
-  const ConstTensorView& weights = spec.packed[kPackedWeights];
-  const ConstTensorView& layout = spec.packed[kPackedLayout];
-  if (weights.dtype != DType::f32 || layout.dtype != DType::s32) return damaged("other element types", "f32 and s32");
+    return onednn_conv_damaged(std::to_string(spec.packed.size()) + " tensors", std::to_string(count));
+  const ConstTensorView& weights = spec.packed[kOnednnConvPackedWeights];
+  const ConstTensorView& layout = spec.packed[kOnednnConvPackedLayout];
+  if (weights.dtype != DType::f32 || layout.dtype != DType::s32)
+    return onednn_conv_damaged("other element types", "f32 and s32");
   const auto desc = onednn::decode_layout(weight_dims(size), layout.span<std::int32_t>());
-  if (!desc) return damaged("numbers that are no layout", "a permutation and blocks");
+  if (!desc) return onednn_conv_damaged("numbers that are no layout", "a permutation and blocks");
   if (desc->get_size() != weights.bytes())
-    return damaged(std::to_string(weights.bytes()) + " bytes", std::to_string(desc->get_size()));
-  const bool is_bias_right =
-      !has_bias || (spec.packed[kPackedBias].dtype == DType::f32 && spec.packed[kPackedBias].shape == Shape{size.oc});
-  if (!is_bias_right) return damaged("another bias", std::to_string(size.oc) + " of f32");
+    return onednn_conv_damaged(std::to_string(weights.bytes()) + " bytes", std::to_string(desc->get_size()));
+  const bool is_bias_right = !has_bias || (spec.packed[kOnednnConvPackedBias].dtype == DType::f32 &&
+                                           spec.packed[kOnednnConvPackedBias].shape == Shape{size.oc});
+  if (!is_bias_right) return onednn_conv_damaged("another bias", std::to_string(size.oc) + " of f32");
   return onednn::Weights{*desc, weights.data};
 }
 
 void add_primitive(ConvPlan& plan, const ConvForm& form, const RowSlice& slice, const std::byte* bias) {
-  const auto described = describe(form, slice);
-  Primitive primitive{.slice = slice,
-                      .compute = dnnl::convolution_forward(described),
-                      .src = described.src_desc(),
-                      .dst = described.dst_desc(),
-                      .scratch = described.scratchpad_desc(),
-                      .weights = onednn::empty_memory(described.weights_desc()),
-                      .bias = {}};
+  const auto described = onednn_conv_describe(form, slice);
+  OnednnConvPrimitive primitive{.slice = slice,
+                                .compute = dnnl::convolution_forward(described),
+                                .src = described.src_desc(),
+                                .dst = described.dst_desc(),
+                                .scratch = described.scratchpad_desc(),
+                                .weights = onednn::empty_memory(described.weights_desc()),
+                                .bias = {}};
   onednn::set_data(primitive.weights, plan.weights.in_layout(described.weights_desc()));
   if (bias != nullptr) {
     primitive.bias = onednn::empty_memory(described.bias_desc());
@@ -288,7 +290,7 @@ void add_primitive(ConvPlan& plan, const ConvForm& form, const RowSlice& slice, 
 Result<std::unique_ptr<Step>> make_conv(const CallView& call, const StepSpec& spec) {
   const auto& attrs = call.attrs->as<FusedConvAttrs>();
   const ConvSize size = ConvSize::of(attrs, *call.inputs[0].shape, *call.output().shape);
-  const bool has_bias = call.input(kBiasInput).exists();
+  const bool has_bias = call.input(kOnednnConvBiasInput).exists();
   const auto stored = stored_weights(spec, size, has_bias);
   if (!stored) return stored.errors();
   return onednn::guarded("fused_conv", [&]() -> Result<std::unique_ptr<Step>> {
@@ -298,11 +300,11 @@ Result<std::unique_ptr<Step>> make_conv(const CallView& call, const StepSpec& sp
                   .slices = onednn::slices_per_image(size, spec.threads, host_machine().l2_bytes),
                   .has_residual = attrs.residual != ResidualPlace::none,
                   .weights = onednn::WeightLayouts(*stored)};
-    const std::byte* bias = has_bias ? spec.packed[kPackedBias].data : nullptr;
+    const std::byte* bias = has_bias ? spec.packed[kOnednnConvPackedBias].data : nullptr;
     for (std::int64_t index = 0; index < plan.slices; ++index) {
       const RowSlice slice = onednn::slice_of(size, plan.slices, index);
       const auto known = std::find_if(plan.primitives.begin(), plan.primitives.end(),
-                                      [&](const Primitive& p) { return p.slice.same_form(slice); });
+                                      [&](const OnednnConvPrimitive& p) { return p.slice.same_form(slice); });
       plan.primitive_of.push_back(static_cast<std::size_t>(known - plan.primitives.begin()));
       if (known == plan.primitives.end()) add_primitive(plan, {size, attrs, has_bias}, slice, bias);
     }
@@ -310,21 +312,21 @@ Result<std::unique_ptr<Step>> make_conv(const CallView& call, const StepSpec& sp
   });
 }
 
-constexpr KernelChoice kChoices[] = {{.code = {.name = "conv_f32_onednn",
-                                               .op = "fused_conv",
-                                               .needs = Isa::avx2,
-                                               .packs = true,
-                                               .prepare = prepare_by<refuse_conv, make_conv>,
-                                               .in_place_input = conv_in_place_input},
-                                      .is_exact = false,
-                                      .refusal = conv_refusal,
-                                      .cost = conv_cost,
-                                      .pack = pack_conv}};
-constexpr auto kCodes = codes_of(kChoices);
+constexpr KernelChoice kOnednnConvChoices[] = {{.code = {.name = "conv_f32_onednn",
+                                                         .op = "fused_conv",
+                                                         .needs = Isa::avx2,
+                                                         .packs = true,
+                                                         .prepare = prepare_by<refuse_conv, make_conv>,
+                                                         .in_place_input = conv_in_place_input},
+                                                .is_exact = false,
+                                                .refusal = conv_refusal,
+                                                .cost = conv_cost,
+                                                .pack = pack_conv}};
+constexpr auto kOnednnConvCodes = codes_of(kOnednnConvChoices);
 
 }  // namespace
 
-std::span<const KernelCode> onednn_conv_codes() { return kCodes; }
-std::span<const KernelChoice> onednn_conv_choices() { return kChoices; }
+std::span<const KernelCode> onednn_conv_codes() { return kOnednnConvCodes; }
+std::span<const KernelChoice> onednn_conv_choices() { return kOnednnConvChoices; }
 
 }  // namespace octavo

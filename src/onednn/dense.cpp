@@ -23,11 +23,11 @@ using onednn::Dims;
 
 // What `pack` hands over: the weights block by block, the layout of a full block and that of the last one, then the
 // bias where there is one.
-constexpr std::size_t kPackedWeights = 0;
-constexpr std::size_t kPackedLayout = 1;
+constexpr std::size_t kOnednnDensePackedWeights = 0;
+constexpr std::size_t kOnednnDensePackedLayout = 1;
 constexpr std::size_t kPackedLastLayout = 2;
-constexpr std::size_t kPackedBias = 3;
-constexpr std::size_t kBiasInput = 2;
+constexpr std::size_t kOnednnDensePackedBias = 3;
+constexpr std::size_t kOnednnDenseBiasInput = 2;
 constexpr std::int64_t kMostRows = 64;  // of a block
 
 // y[m, n] = activation(sum over k of x[m, k] · w[k, n] + bias[n]).
@@ -68,7 +68,7 @@ struct DenseForm {
   static DenseForm of_conv(const CallView& call) {
     const Shape& w = *call.inputs[1].shape;
     return {.size = {call.inputs[0].elements() / w[3], w[0], w[3]},
-            .has_bias = call.input(kBiasInput).exists(),
+            .has_bias = call.input(kOnednnDenseBiasInput).exists(),
             .activation = call.attrs->as<FusedConvAttrs>().activation,
             .k_stride = 1,
             .n_stride = w[3]};
@@ -104,8 +104,8 @@ template <Refuse refuse>
 std::string dense_refusal(const OpCall& call) {
   if (call.inputs[0]->is_constant()) return "needs a variable x";
   if (!call.inputs[1]->is_constant()) return "needs constant weights";
-  const bool has_bias = call.inputs.size() > kBiasInput && call.inputs[kBiasInput] != nullptr;
-  if (has_bias && !call.inputs[kBiasInput]->is_constant()) return "needs a constant bias";
+  const bool has_bias = call.inputs.size() > kOnednnDenseBiasInput && call.inputs[kOnednnDenseBiasInput] != nullptr;
+  if (has_bias && !call.inputs[kOnednnDenseBiasInput]->is_constant()) return "needs a constant bias";
   return refuse(view_of(call));
 }
 
@@ -118,7 +118,8 @@ double dense_cost(const OpCall& call, const Machine& machine) {
   return 2000.0 + std::max(weights * 4.0 / 12.0, flops / (machine.isa.has(Isa::avx512) ? 110.0 : 45.0));
 }
 
-dnnl::inner_product_forward::primitive_desc describe(const DenseForm& form, std::int64_t rows, std::int64_t columns) {
+dnnl::inner_product_forward::primitive_desc onednn_dense_describe(const DenseForm& form, std::int64_t rows,
+                                                                  std::int64_t columns) {
   const Desc src = onednn::plain_desc({rows, form.size.k}, {0, 1});
   const Desc dst = onednn::plain_desc({rows, columns}, {0, 1});
   const Desc bias = form.has_bias ? onednn::plain_desc({columns}, {0}) : Desc();
@@ -143,7 +144,7 @@ onednn::Weights graph_block(const DenseForm& form, const std::byte* weights, std
 Desc wanted_layout(const DenseForm& form, std::int64_t block) {
   const auto asked = onednn::guarded("matrix product", [&]() -> Result<Desc> {
     const onednn::OneOpenMpThread one_thread;
-    return Desc(describe(form, form.size.rows(0), form.size.columns(block)).weights_desc());
+    return Desc(onednn_dense_describe(form, form.size.rows(0), form.size.columns(block)).weights_desc());
   });
   if (asked && onednn::encode_layout(*asked)) return *asked;
   return onednn::plain_desc({form.size.columns(block), form.size.k}, {0, 1});
@@ -167,24 +168,24 @@ std::vector<Tensor> pack_dense(const OpCall& call) {
     return Tensor::of<std::int32_t>({static_cast<std::int64_t>(numbers.size())}, numbers);
   };
   std::vector<Tensor> packed = {std::move(weights), layout(full), layout(rest)};
-  if (form.has_bias) packed.push_back(*call.inputs[kBiasInput]->constant);
+  if (form.has_bias) packed.push_back(*call.inputs[kOnednnDenseBiasInput]->constant);
   return packed;
 }
 
 // A primitive for blocks of one size, and what it asks for.
-struct Primitive {
+struct OnednnDensePrimitive {
   std::int64_t rows = 0, columns = 0;
   dnnl::inner_product_forward compute;
   Desc src, weights, dst, bias, scratch;
 };
 
 // The memory objects of one primitive for one thread.
-struct Arguments {
+struct OnednnDenseArguments {
   dnnl::memory src, weights, dst, bias, scratch;
   std::array<dnnl_exec_arg_t, 5> list{};
   int count = 0;
 
-  explicit Arguments(const Primitive& primitive)
+  explicit OnednnDenseArguments(const OnednnDensePrimitive& primitive)
       : src(onednn::empty_memory(primitive.src)),
         weights(onednn::empty_memory(primitive.weights)),
         dst(onednn::empty_memory(primitive.dst)),
@@ -207,7 +208,7 @@ struct DensePlan {
   DenseForm form;
   const float* bias = nullptr;
   std::vector<onednn::WeightLayouts> blocks;
-  std::vector<Primitive> primitives;
+  std::vector<OnednnDensePrimitive> primitives;
   std::vector<std::size_t> primitive_of;     // by item
   std::vector<const std::byte*> weights_of;  // by item, in the layout of its primitive
   std::size_t onednn_scratch_bytes = 0;      // the block's result follows, where it is not written in place
@@ -233,12 +234,12 @@ class DenseStep final : public Step {
   }
 
  private:
-  using Slot = std::vector<Arguments>;
+  using Slot = std::vector<OnednnDenseArguments>;
 
   static std::vector<Slot> make_slots(const DensePlan& plan, int threads) {
     std::vector<Slot> slots(static_cast<std::size_t>(std::max(threads, 1)) + 1);
     for (Slot& slot : slots) {
-      for (const Primitive& primitive : plan.primitives) slot.emplace_back(primitive);
+      for (const OnednnDensePrimitive& primitive : plan.primitives) slot.emplace_back(primitive);
     }
     return slots;
   }
@@ -248,10 +249,10 @@ class DenseStep final : public Step {
     const auto at = static_cast<std::size_t>(item);
     const std::int64_t first_row = size.first_row(item / size.column_blocks());
     const std::int64_t first_column = item % size.column_blocks() * size.columns_per_block();
-    const Primitive& primitive = plan_.primitives[plan_.primitive_of[at]];
+    const OnednnDensePrimitive& primitive = plan_.primitives[plan_.primitive_of[at]];
     auto* y = reinterpret_cast<float*>(buffers.outputs[0]) + first_row * size.n + first_column;
     auto* result = size.writes_in_place() ? y : reinterpret_cast<float*>(buffers.scratch + plan_.onednn_scratch_bytes);
-    Arguments& arguments = slot[plan_.primitive_of[at]];
+    OnednnDenseArguments& arguments = slot[plan_.primitive_of[at]];
     onednn::set_data(arguments.src, buffers.inputs[0] + static_cast<std::size_t>(first_row * size.k) * sizeof(float));
     onednn::set_data(arguments.weights, plan_.weights_of[at]);
     onednn::set_data(arguments.dst, result);
@@ -267,7 +268,7 @@ class DenseStep final : public Step {
   mutable onednn::SlotPool<Slot> slots_;
 };
 
-Error damaged(std::string found, std::string expected) {
+Error onednn_dense_damaged(std::string found, std::string expected) {
   return {.kind = ErrorKind::invalid_input,
           .where = "matrix product, packed weights",
           .found = std::move(found),
@@ -277,24 +278,25 @@ Error damaged(std::string found, std::string expected) {
 // The packed blocks where they are what `pack` makes for this size.
 Result<std::vector<onednn::WeightLayouts>> stored_blocks(const StepSpec& spec, const DenseForm& form) {
   const DenseSize& size = form.size;
-  if (!is_read_in_run(spec, 0)) return damaged("a packed x", "one that a run passes");
+  if (!is_read_in_run(spec, 0)) return onednn_dense_damaged("a packed x", "one that a run passes");
   const std::size_t count = form.has_bias ? 4 : 3;
   if (spec.packed.size() != count)
-    return damaged(std::to_string(spec.packed.size()) + " tensors", std::to_string(count));
-  const ConstTensorView& weights = spec.packed[kPackedWeights];
-  const ConstTensorView& layout = spec.packed[kPackedLayout];
+    return onednn_dense_damaged(std::to_string(spec.packed.size()) + " tensors", std::to_string(count));
+  const ConstTensorView& weights = spec.packed[kOnednnDensePackedWeights];
+  const ConstTensorView& layout = spec.packed[kOnednnDensePackedLayout];
   const ConstTensorView& last_layout = spec.packed[kPackedLastLayout];
   const bool has_types = weights.dtype == DType::f32 && layout.dtype == DType::s32 && last_layout.dtype == DType::s32;
-  if (!has_types) return damaged("other element types", "f32, s32 and s32");
+  if (!has_types) return onednn_dense_damaged("other element types", "f32, s32 and s32");
   const std::int64_t last = size.column_blocks() - 1;
   const auto full = onednn::decode_layout({size.columns(0), size.k}, layout.span<std::int32_t>());
   const auto rest = onednn::decode_layout({size.columns(last), size.k}, last_layout.span<std::int32_t>());
-  if (!full || !rest) return damaged("numbers that are no layout", "permutations and blocks");
+  if (!full || !rest) return onednn_dense_damaged("numbers that are no layout", "permutations and blocks");
   const std::size_t bytes = static_cast<std::size_t>(last) * full->get_size() + rest->get_size();
-  if (weights.bytes() != bytes) return damaged(std::to_string(weights.bytes()) + " bytes", std::to_string(bytes));
-  const bool is_bias_right = !form.has_bias || (spec.packed[kPackedBias].dtype == DType::f32 &&
-                                                spec.packed[kPackedBias].shape == Shape{size.n});
-  if (!is_bias_right) return damaged("another bias", std::to_string(size.n) + " of f32");
+  if (weights.bytes() != bytes)
+    return onednn_dense_damaged(std::to_string(weights.bytes()) + " bytes", std::to_string(bytes));
+  const bool is_bias_right = !form.has_bias || (spec.packed[kOnednnDensePackedBias].dtype == DType::f32 &&
+                                                spec.packed[kOnednnDensePackedBias].shape == Shape{size.n});
+  if (!is_bias_right) return onednn_dense_damaged("another bias", std::to_string(size.n) + " of f32");
   std::vector<onednn::WeightLayouts> blocks;
   for (std::int64_t block = 0; block <= last; ++block) {
     blocks.emplace_back(onednn::Weights{block == last ? *rest : *full,
@@ -304,12 +306,12 @@ Result<std::vector<onednn::WeightLayouts>> stored_blocks(const StepSpec& spec, c
 }
 
 std::size_t primitive_for(DensePlan& plan, std::int64_t rows, std::int64_t columns) {
-  const auto known = std::find_if(plan.primitives.begin(), plan.primitives.end(), [&](const Primitive& primitive) {
-    return primitive.rows == rows && primitive.columns == columns;
-  });
+  const auto known = std::find_if(
+      plan.primitives.begin(), plan.primitives.end(),
+      [&](const OnednnDensePrimitive& primitive) { return primitive.rows == rows && primitive.columns == columns; });
   const auto index = static_cast<std::size_t>(known - plan.primitives.begin());
   if (known != plan.primitives.end()) return index;
-  const auto described = describe(plan.form, rows, columns);
+  const auto described = onednn_dense_describe(plan.form, rows, columns);
   plan.primitives.push_back({.rows = rows,
                              .columns = columns,
                              .compute = dnnl::inner_product_forward(described),
@@ -332,7 +334,7 @@ Result<std::unique_ptr<Step>> make_dense(const CallView& call, const StepSpec& s
     const onednn::OneOpenMpThread one_thread;
     onednn::stream();
     DensePlan plan{.form = form, .blocks = *std::move(stored)};
-    if (form.has_bias) plan.bias = spec.packed[kPackedBias].as<float>();
+    if (form.has_bias) plan.bias = spec.packed[kOnednnDensePackedBias].as<float>();
     for (std::int64_t row_block = 0; row_block < form.size.row_blocks(); ++row_block) {
       for (std::int64_t block = 0; block < form.size.column_blocks(); ++block) {
         const std::size_t index = primitive_for(plan, form.size.rows(row_block), form.size.columns(block));
@@ -358,11 +360,11 @@ constexpr KernelChoice dense_kernel(std::string_view name, std::string_view op) 
           .pack = pack_dense<form_of>};
 }
 
-constexpr KernelChoice kChoices[] = {
+constexpr KernelChoice kOnednnDenseChoices[] = {
     dense_kernel<refuse_matmul, DenseForm::of_matmul>("matmul_f32_onednn", "matmul"),
     dense_kernel<refuse_dense_conv, DenseForm::of_conv>("dense_f32_onednn", "fused_conv"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kOnednnDenseCodes = codes_of(kOnednnDenseChoices);
 
 }  // namespace
 
@@ -373,7 +375,7 @@ bool is_dense_conv(const CallView& call) {
   return is_pointwise && attrs.residual == ResidualPlace::none && x[3] > 0 && x.elements() / x[3] <= kMostDensePixels;
 }
 
-std::span<const KernelCode> onednn_dense_codes() { return kCodes; }
-std::span<const KernelChoice> onednn_dense_choices() { return kChoices; }
+std::span<const KernelCode> onednn_dense_codes() { return kOnednnDenseCodes; }
+std::span<const KernelChoice> onednn_dense_choices() { return kOnednnDenseChoices; }
 
 }  // namespace octavo

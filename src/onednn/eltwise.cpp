@@ -24,11 +24,11 @@ std::string refuse_unary(const CallView& call) {
 }
 
 // A primitive for blocks of one length.
-struct Primitive {
+struct OnednnEltwisePrimitive {
   Desc desc;
   dnnl::eltwise_forward compute;
 
-  Primitive(const onednn::EltwiseFunction& function, std::int64_t elements)
+  OnednnEltwisePrimitive(const onednn::EltwiseFunction& function, std::int64_t elements)
       : desc({elements}, dnnl::memory::data_type::f32, dnnl::memory::dims{1}) {
     const dnnl::eltwise_forward::desc description(dnnl::prop_kind::forward_inference, function.algorithm, desc,
                                                   function.alpha, function.beta);
@@ -37,11 +37,11 @@ struct Primitive {
 };
 
 // The memory objects of one primitive for one thread.
-struct Arguments {
+struct OnednnEltwiseArguments {
   dnnl::memory src, dst;
   std::array<dnnl_exec_arg_t, 2> list;
 
-  explicit Arguments(const Primitive& primitive)
+  explicit OnednnEltwiseArguments(const OnednnEltwisePrimitive& primitive)
       : src(onednn::empty_memory(primitive.desc)),
         dst(onednn::empty_memory(primitive.desc)),
         list{dnnl_exec_arg_t{DNNL_ARG_SRC, src.get()}, dnnl_exec_arg_t{DNNL_ARG_DST, dst.get()}} {}
@@ -64,7 +64,7 @@ class EltwiseStep final : public Step {
     for (std::int64_t item = range.begin; item < range.end; ++item) {
       const bool is_last = item + 1 == items();
       const auto offset = static_cast<std::size_t>(item * kBlock) * sizeof(float);
-      Arguments& arguments = is_last ? slot->last : slot->full;
+      OnednnEltwiseArguments& arguments = is_last ? slot->last : slot->full;
       onednn::set_data(arguments.src, buffers.inputs[0] + offset);
       onednn::set_data(arguments.dst, buffers.outputs[0] + offset);
       onednn::execute((is_last ? last_ : full_).compute, arguments.list, *buffers.failure);
@@ -73,18 +73,19 @@ class EltwiseStep final : public Step {
 
  private:
   struct Slot {
-    Arguments full, last;
+    OnednnEltwiseArguments full, last;
   };
 
   std::int64_t last_elements() const { return elements_ - (items() - 1) * kBlock; }
   std::vector<Slot> make_slots(int threads) const {
     std::vector<Slot> slots;
-    for (int i = 0; i <= std::max(threads, 1); ++i) slots.push_back({Arguments(full_), Arguments(last_)});
+    for (int i = 0; i <= std::max(threads, 1); ++i)
+      slots.push_back({OnednnEltwiseArguments(full_), OnednnEltwiseArguments(last_)});
     return slots;
   }
 
   std::int64_t elements_;
-  Primitive full_, last_;
+  OnednnEltwisePrimitive full_, last_;
   mutable onednn::SlotPool<Slot> slots_;
 };
 
@@ -99,25 +100,25 @@ Result<std::unique_ptr<Step>> make_unary(const CallView& call, const StepSpec& s
 
 // Cascade Lake, 2.5 GHz: sigmoid and the like 0.5 to 1 ns per element; twice what our own kernels take for the
 // functions that they have.
-double cost(const OpCall& call, const Machine&) {
+double onednn_eltwise_cost(const OpCall& call, const Machine&) {
   return 1500.0 + static_cast<double>(call.outputs[0].shape.elements());
 }
 
 int first_input(const OpCall&) { return 0; }
 
-constexpr KernelChoice kChoices[] = {{.code = {.name = "unary_f32_onednn",
-                                               .op = "unary",
-                                               .needs = Isa::avx2,
-                                               .prepare = prepare_by<refuse_unary, make_unary>,
-                                               .in_place_input = first_input},
-                                      .is_exact = false,
-                                      .refusal = refusal_by<refuse_unary>,
-                                      .cost = cost}};
-constexpr auto kCodes = codes_of(kChoices);
+constexpr KernelChoice kOnednnEltwiseChoices[] = {{.code = {.name = "unary_f32_onednn",
+                                                            .op = "unary",
+                                                            .needs = Isa::avx2,
+                                                            .prepare = prepare_by<refuse_unary, make_unary>,
+                                                            .in_place_input = first_input},
+                                                   .is_exact = false,
+                                                   .refusal = refusal_by<refuse_unary>,
+                                                   .cost = onednn_eltwise_cost}};
+constexpr auto kOnednnEltwiseCodes = codes_of(kOnednnEltwiseChoices);
 
 }  // namespace
 
-std::span<const KernelCode> onednn_eltwise_codes() { return kCodes; }
-std::span<const KernelChoice> onednn_eltwise_choices() { return kChoices; }
+std::span<const KernelCode> onednn_eltwise_codes() { return kOnednnEltwiseCodes; }
+std::span<const KernelChoice> onednn_eltwise_choices() { return kOnednnEltwiseChoices; }
 
 }  // namespace octavo

@@ -23,12 +23,12 @@ struct Size {
 
 Desc matrix(std::int64_t rows, std::int64_t columns) { return onednn::plain_desc({rows, columns}, {0, 1}); }
 
-struct Primitive {
+struct OnednnProductPrimitive {
   std::int64_t rows = 0;
   dnnl::matmul compute;
   Desc a, b, y, scratch;
 
-  static Primitive of(const Size& size, std::int64_t rows) {
+  static OnednnProductPrimitive of(const Size& size, std::int64_t rows) {
     dnnl::primitive_attr attr;
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     const dnnl::matmul::desc description(matrix(rows, size.k), matrix(size.k, size.n), matrix(rows, size.n));
@@ -43,11 +43,11 @@ struct Primitive {
 };
 
 // The memory objects of one primitive for one thread.
-struct Arguments {
+struct OnednnProductArguments {
   dnnl::memory a, b, y, scratch;
   std::array<dnnl_exec_arg_t, 4> list;
 
-  explicit Arguments(const Primitive& primitive)
+  explicit OnednnProductArguments(const OnednnProductPrimitive& primitive)
       : a(onednn::empty_memory(primitive.a)),
         b(onednn::empty_memory(primitive.b)),
         y(onednn::empty_memory(primitive.y)),
@@ -62,7 +62,7 @@ struct ProductPlan {
   Size size;
   std::vector<std::pair<std::int64_t, std::int64_t>> offsets;  // elements, of each pair of matrices
   std::int64_t blocks = 1;                                     // of rows, equal to within one
-  std::vector<Primitive> primitives;                           // of the most rows, then of one less
+  std::vector<OnednnProductPrimitive> primitives;              // of the most rows, then of one less
   std::size_t scratch_bytes = 0;
 
   std::int64_t first_row(std::int64_t block) const { return block * size.m / blocks; }
@@ -83,12 +83,12 @@ class ProductStep final : public Step {
   }
 
  private:
-  using Slot = std::vector<Arguments>;
+  using Slot = std::vector<OnednnProductArguments>;
 
   static std::vector<Slot> make_slots(const ProductPlan& plan, int threads) {
     std::vector<Slot> slots(static_cast<std::size_t>(std::max(threads, 1)) + 1);
     for (Slot& slot : slots) {
-      for (const Primitive& primitive : plan.primitives) slot.emplace_back(primitive);
+      for (const OnednnProductPrimitive& primitive : plan.primitives) slot.emplace_back(primitive);
     }
     return slots;
   }
@@ -100,7 +100,7 @@ class ProductStep final : public Step {
     const auto [a, b] = plan_.offsets[static_cast<std::size_t>(index)];
     const std::size_t which = plan_.primitives[0].rows == rows ? 0 : 1;
     const auto bytes = [](std::int64_t elements) { return static_cast<std::size_t>(elements) * sizeof(float); };
-    Arguments& arguments = slot[which];
+    OnednnProductArguments& arguments = slot[which];
     onednn::set_data(arguments.a, buffers.inputs[0] + bytes(a + row * size.k));
     onednn::set_data(arguments.b, buffers.inputs[1] + bytes(b));
     onednn::set_data(arguments.y, buffers.outputs[0] + bytes((index * size.m + row) * size.n));
@@ -142,16 +142,16 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
     ProductPlan plan{.size = {product.m, product.k, product.n}, .offsets = product.offsets()};
     plan.blocks = row_blocks(std::ssize(plan.offsets), plan.size.m, spec.threads);
     const std::int64_t most = (plan.size.m + plan.blocks - 1) / plan.blocks;
-    plan.primitives.push_back(Primitive::of(plan.size, most));
-    if (plan.size.m % plan.blocks != 0) plan.primitives.push_back(Primitive::of(plan.size, most - 1));
-    for (const Primitive& primitive : plan.primitives)
+    plan.primitives.push_back(OnednnProductPrimitive::of(plan.size, most));
+    if (plan.size.m % plan.blocks != 0) plan.primitives.push_back(OnednnProductPrimitive::of(plan.size, most - 1));
+    for (const OnednnProductPrimitive& primitive : plan.primitives)
       plan.scratch_bytes = std::max(plan.scratch_bytes, primitive.scratch.get_size());
     return std::unique_ptr<Step>(std::make_unique<ProductStep>(std::move(plan), spec.threads));
   });
 }
 
 // A call of oneDNN takes about a microsecond.
-double cost(const OpCall& call, const Machine& machine) {
+double onednn_product_cost(const OpCall& call, const Machine& machine) {
   const double results = static_cast<double>(call.outputs[0].shape.elements());
   const Product product = *Product::of(call.inputs[0]->shape, call.inputs[1]->shape);
   const double gflops = machine.isa.has(Isa::avx512) ? 80.0 : 35.0;
@@ -159,17 +159,17 @@ double cost(const OpCall& call, const Machine& machine) {
   return 1000.0 + 1000.0 * matrices + 2.0 * results * static_cast<double>(product.k.fixed()) / gflops;
 }
 
-constexpr KernelChoice kChoices[] = {
+constexpr KernelChoice kOnednnProductChoices[] = {
     {.code = {.name = "matmul_variables_f32_onednn", .op = "matmul", .prepare = prepare_by<refuse, make>},
      .is_exact = false,
      .refusal = refusal,
-     .cost = cost},
+     .cost = onednn_product_cost},
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kOnednnProductCodes = codes_of(kOnednnProductChoices);
 
 }  // namespace
 
-std::span<const KernelCode> onednn_product_codes() { return kCodes; }
-std::span<const KernelChoice> onednn_product_choices() { return kChoices; }
+std::span<const KernelCode> onednn_product_codes() { return kOnednnProductCodes; }
+std::span<const KernelChoice> onednn_product_choices() { return kOnednnProductChoices; }
 
 }  // namespace octavo

@@ -200,7 +200,7 @@ Problem check_8bit(DType to) {
 
 Problem check_shift(std::string_view what, std::int32_t value) { return check_range(what, value, -255, 255); }
 
-Problem check_zero_points(std::int32_t value, std::int32_t other) {
+Problem check_epilogue_zero_points(std::int32_t value, std::int32_t other) {
   return first_of({check_shift("value_zero_point", value), check_shift("other_zero_point", other)});
 }
 
@@ -233,10 +233,10 @@ Problem check_fields(const Stage& stage, DType to) {
                                     check_finite("fixed", s.fixed), check_shift("value_shift", s.value_shift),
                                     check_shift("other_shift", s.other_shift)});
                  },
-                 [&](const Multiply& s) { return check_zero_points(s.value_zero_point, s.other_zero_point); },
+                 [&](const Multiply& s) { return check_epilogue_zero_points(s.value_zero_point, s.other_zero_point); },
                  [&](const FixedBinary& s) {
                    return first_of({check_fixed_profile(s.profile), check_fixed_form(s.form),
-                                    check_zero_points(s.value_zero_point, s.other_zero_point)});
+                                    check_epilogue_zero_points(s.value_zero_point, s.other_zero_point)});
                  },
                  [&](const AddInteger& s) {
                    return first_of({check_8bit(to), check_bounds(to, s.lowest, s.highest), check_integer_add(s.form)});

@@ -8,7 +8,7 @@ namespace octavo {
 namespace {
 
 // One axis of a copy, its strides in elements.
-struct Axis {
+struct MovementAxis {
   std::int64_t size = 1;
   std::int64_t from = 0;
   std::int64_t to = 0;
@@ -16,23 +16,23 @@ struct Axis {
 
 // The axes of a dense result, outermost first; axes of one element are left out, neighbours that run on in both tensors
 // are one.
-std::vector<Axis> merged_axes(const Shape& shape, std::span<const std::int64_t> strides) {
+std::vector<MovementAxis> merged_axes(const Shape& shape, std::span<const std::int64_t> strides) {
   const std::vector<std::int64_t> dense = shape.strides();
-  std::vector<Axis> axes;
+  std::vector<MovementAxis> axes;
   for (std::size_t i = 0; i < strides.size(); ++i) {
-    const Axis axis{shape[static_cast<int>(i)], strides[i], dense[i]};
+    const MovementAxis axis{shape[static_cast<int>(i)], strides[i], dense[i]};
     if (axis.size == 1) continue;
     if (!axes.empty() && axes.back().from == axis.from * axis.size)
       axes.back() = {axes.back().size * axis.size, axis.from, axis.to};
     else axes.push_back(axis);
   }
-  while (axes.size() < 2) axes.insert(axes.begin(), Axis{});
+  while (axes.size() < 2) axes.insert(axes.begin(), MovementAxis{});
   return axes;
 }
 
 // A plane of two axes in tiles, so that a transpose touches each cache line of either side once.
 template <class T>
-void copy_plane(const Axis& rows, const Axis& columns, const T* x, T* y) {
+void copy_plane(const MovementAxis& rows, const MovementAxis& columns, const T* x, T* y) {
   constexpr std::int64_t kTile = 32;
   for (std::int64_t row = 0; row < rows.size; row += kTile) {
     for (std::int64_t column = 0; column < columns.size; column += kTile) {
@@ -48,12 +48,13 @@ void copy_plane(const Axis& rows, const Axis& columns, const T* x, T* y) {
 
 // The plane is the result's last axis and the one along which x is densest; the others are walked.
 template <class T>
-void copy_axes(std::vector<Axis> axes, const T* x, T* y) {
-  const Axis columns = axes.back();
+void copy_axes(std::vector<MovementAxis> axes, const T* x, T* y) {
+  const MovementAxis columns = axes.back();
   axes.pop_back();
-  const auto densest = std::min_element(
-      axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return std::abs(a.from) < std::abs(b.from); });
-  const Axis rows = *densest;
+  const auto densest = std::min_element(axes.begin(), axes.end(), [](const MovementAxis& a, const MovementAxis& b) {
+    return std::abs(a.from) < std::abs(b.from);
+  });
+  const MovementAxis rows = *densest;
   axes.erase(densest);
   std::vector<std::int64_t> index(axes.size(), 0);
   while (true) {
@@ -88,7 +89,7 @@ std::vector<std::int64_t> broadcast_strides(const Shape& from, const Shape& to) 
 void copy_strided(const ConstTensorView& x, const TensorView& y, std::span<const std::int64_t> strides,
                   std::int64_t base) {
   if (y.shape.elements() == 0) return;
-  const std::vector<Axis> axes = merged_axes(y.shape, strides);
+  const std::vector<MovementAxis> axes = merged_axes(y.shape, strides);
   switch (size_of(x.dtype)) {
     case 1: return copy_axes(axes, x.as<std::uint8_t>() + base, y.as<std::uint8_t>());
     case 2: return copy_axes(axes, x.as<std::uint16_t>() + base, y.as<std::uint16_t>());

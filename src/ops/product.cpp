@@ -7,7 +7,7 @@
 namespace octavo {
 namespace {
 
-OpenShape leading(const OpenShape& shape) {
+OpenShape product_leading(const OpenShape& shape) {
   const auto dims = shape.dims();
   return OpenShape(dims.first(dims.size() - static_cast<std::size_t>(std::min(2, shape.rank()))));
 }
@@ -39,8 +39,8 @@ Result<Product> Product::of(const OpenShape& a, const OpenShape& b) {
   if (rows != product.k)
     return shape_error("b", to_string(rows) + " rows (shape " + b.to_string() + ")",
                        to_string(product.k) + " (a is " + a.to_string() + ")");
-  product.a_batch = leading(a);
-  product.b_batch = leading(b);
+  product.a_batch = product_leading(a);
+  product.b_batch = product_leading(b);
   auto batch = broadcast(product.a_batch, product.b_batch);
   if (!batch) return shape_error("b", "shape " + b.to_string(), "leading axes that broadcast with " + a.to_string());
   product.batch = *std::move(batch);

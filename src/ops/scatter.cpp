@@ -46,7 +46,7 @@ void join_row(std::byte* y, const std::byte* updates, std::int64_t n) {
 }
 
 template <ScatterKind kind>
-ScatterRow row_of(DType dtype) {
+ScatterRow scatter_row_of(DType dtype) {
   return with_element(dtype, []<class Element>(Element) -> ScatterRow { return &join_row<kind, Element>; });
 }
 
@@ -54,11 +54,11 @@ ScatterRow row_of(DType dtype) {
 
 ScatterRow scatter_row(ScatterKind kind, DType dtype) {
   switch (kind) {
-    case ScatterKind::add: return row_of<ScatterKind::add>(dtype);
-    case ScatterKind::mul: return row_of<ScatterKind::mul>(dtype);
-    case ScatterKind::max: return row_of<ScatterKind::max>(dtype);
-    case ScatterKind::min: return row_of<ScatterKind::min>(dtype);
-    default: return row_of<ScatterKind::assign>(dtype);
+    case ScatterKind::add: return scatter_row_of<ScatterKind::add>(dtype);
+    case ScatterKind::mul: return scatter_row_of<ScatterKind::mul>(dtype);
+    case ScatterKind::max: return scatter_row_of<ScatterKind::max>(dtype);
+    case ScatterKind::min: return scatter_row_of<ScatterKind::min>(dtype);
+    default: return scatter_row_of<ScatterKind::assign>(dtype);
   }
 }
 

@@ -7,7 +7,7 @@
 namespace octavo {
 namespace {
 
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
+std::size_t slot_at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 class Checker {
  public:
@@ -38,15 +38,15 @@ class Checker {
 
   Status make(std::int32_t value, std::vector<std::int32_t>& made) {
     if (value == kNoIndex) return ok_status();
-    if (value < 0 || at(value) >= is_made_.size() || is_made_[at(value)])
+    if (value < 0 || slot_at(value) >= is_made_.size() || is_made_[slot_at(value)])
       return wrong("value " + std::to_string(value) + ", which is none or made twice", "one of its own");
-    is_made_[at(value)] = is_visible_[at(value)] = true;
+    is_made_[slot_at(value)] = is_visible_[slot_at(value)] = true;
     made.push_back(value);
     return ok_status();
   }
 
   Status read(std::int32_t value) const {
-    if (value >= 0 && at(value) < is_visible_.size() && is_visible_[at(value)]) return ok_status();
+    if (value >= 0 && slot_at(value) < is_visible_.size() && is_visible_[slot_at(value)]) return ok_status();
     return wrong("value " + std::to_string(value) + ", which nothing has made", "one of a part before");
   }
 
@@ -75,7 +75,7 @@ class Checker {
       if (output == kNoIndex && index != 0) continue;
       if (Status known = read(output); !known) return known;
     }
-    for (const std::int32_t value : made) is_visible_[at(value)] = false;
+    for (const std::int32_t value : made) is_visible_[slot_at(value)] = false;
     return ok_status();
   }
 
@@ -87,7 +87,7 @@ class Checker {
                                                    : check_refusal(part);
     for (std::size_t i = 0; known && i < part.blocks.size(); ++i) {
       // Each block once, in the order in which they are met: there is no cycle.
-      if (part.blocks[i] < 0 || at(part.blocks[i]) != next_block_ || next_block_ >= program_.blocks.size())
+      if (part.blocks[i] < 0 || slot_at(part.blocks[i]) != next_block_ || next_block_ >= program_.blocks.size())
         return wrong("block " + std::to_string(part.blocks[i]), "block " + std::to_string(next_block_));
       known = check_block(next_block_++, depth + 1);
       at_ = part.name;
@@ -96,16 +96,16 @@ class Checker {
   }
 
   Status check_network(const ProgramPart& part) const {
-    if (part.network < 0 || at(part.network) >= networks_.size())
+    if (part.network < 0 || slot_at(part.network) >= networks_.size())
       return wrong("network " + std::to_string(part.network), "below " + std::to_string(networks_.size()));
-    const NetworkPorts& ports = networks_[at(part.network)];
+    const NetworkPorts& ports = networks_[slot_at(part.network)];
     if (part.inputs.size() != ports.inputs || part.outputs.size() != ports.outputs ||
         part.extents.size() != ports.outputs || !part.blocks.empty())
       return wrong(
           std::to_string(part.inputs.size()) + " inputs and " + std::to_string(part.outputs.size()) + " outputs",
           std::to_string(ports.inputs) + " and " + std::to_string(ports.outputs) + " of its network");
     for (const std::int32_t extents : part.extents) {
-      if (extents != kNoIndex && (extents < 0 || at(extents) >= ports.outputs))
+      if (extents != kNoIndex && (extents < 0 || slot_at(extents) >= ports.outputs))
         return wrong("a shape in output " + std::to_string(extents), "one of its outputs");
     }
     return read_all(part.inputs, 0);
@@ -117,11 +117,11 @@ class Checker {
 
   std::size_t outputs_of(const ProgramPart& part, std::size_t block) const {
     const std::int32_t index = part.blocks[block];
-    return index >= 0 && at(index) < program_.blocks.size() ? program_.blocks[at(index)].outputs.size() : 0;
+    return index >= 0 && slot_at(index) < program_.blocks.size() ? program_.blocks[slot_at(index)].outputs.size() : 0;
   }
   std::size_t inputs_of(const ProgramPart& part, std::size_t block) const {
     const std::int32_t index = part.blocks[block];
-    return index >= 0 && at(index) < program_.blocks.size() ? program_.blocks[at(index)].inputs.size() : 0;
+    return index >= 0 && slot_at(index) < program_.blocks.size() ? program_.blocks[slot_at(index)].inputs.size() : 0;
   }
 
   Status check_branch(const ProgramPart& part) const {
@@ -135,12 +135,12 @@ class Checker {
   }
 
   bool has_all(std::int32_t block) const {
-    const std::vector<std::int32_t>& outputs = program_.blocks[at(block)].outputs;
+    const std::vector<std::int32_t>& outputs = program_.blocks[slot_at(block)].outputs;
     return std::find(outputs.begin(), outputs.end(), kNoIndex) == outputs.end();
   }
 
   Status check_loop(const ProgramPart& part) const {
-    const std::size_t carried = part.carried < 0 ? 0 : at(part.carried);
+    const std::size_t carried = part.carried < 0 ? 0 : slot_at(part.carried);
     const bool has_test = part.blocks.size() == 2;
     const bool fits =
         part.carried >= 0 && (has_test || part.blocks.size() == 1) &&
@@ -148,7 +148,7 @@ class Checker {
         part.outputs.size() == carried + part.written.size() && outputs_of(part, 0) == 1 + part.outputs.size() &&
         (!has_test || (inputs_of(part, 1) == carried && outputs_of(part, 1) == 1));
     if (!fits) return wrong("another number of inputs, blocks or outputs", "those of its body");
-    const std::vector<std::int32_t>& results = program_.blocks[at(part.blocks[0])].outputs;
+    const std::vector<std::int32_t>& results = program_.blocks[slot_at(part.blocks[0])].outputs;
     if (std::find(results.begin() + 1, results.end(), kNoIndex) != results.end() ||
         (has_test && !has_all(part.blocks[1])))
       return wrong("an output that nothing makes", "a value for each output of a loop's body");
@@ -217,7 +217,7 @@ class UseWalker {
       const ProgramPart& part = block.parts[i];
       path_.back().part = i;
       for (const std::int32_t input : part.inputs) read(input);
-      for (const std::int32_t inner : part.blocks) walk_block(at(inner));
+      for (const std::int32_t inner : part.blocks) walk_block(slot_at(inner));
       for (const std::int32_t output : part.outputs) make(output, index, i);
     }
     for (const std::int32_t output : block.outputs) {

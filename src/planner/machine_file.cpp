@@ -12,12 +12,12 @@
 namespace octavo {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 constexpr std::string_view kFormat = "octavo machine 1";
 constexpr std::int64_t kMostCacheBytes = std::int64_t{1} << 40;
 constexpr int kMostCores = 1 << 16;
 
-Error wrong(const std::string& where, const std::string& key, const Json& object, std::string expected) {
+Error wrong(const std::string& where, const std::string& key, const OrderedJson& object, std::string expected) {
   return {.kind = ErrorKind::invalid_input,
           .where = where + ", '" + key + "'",
           .found = object.contains(key) ? object[key].dump() : "nothing",
@@ -41,7 +41,7 @@ std::optional<IsaSet> parse_isa(const std::string& text) {
 // Reads an object's members, and knows which of them nobody asked for.
 class Reader {
  public:
-  Reader(const Json& object, std::string where) : object_(object), where_(std::move(where)) {}
+  Reader(const OrderedJson& object, std::string where) : object_(object), where_(std::move(where)) {}
 
   std::string text(const std::string& key) {
     if (find(key) && object_[key].is_string()) return object_[key].get<std::string>();
@@ -54,9 +54,9 @@ class Reader {
         find(key) && object_[key].is_number() && (std::is_floating_point_v<Number> || object_[key].is_number_integer());
     const double value = is_right ? object_[key].get<double>() : NAN;
     if (value >= static_cast<double>(lowest) && value <= static_cast<double>(highest)) to = object_[key].get<Number>();
-    else fail(key, "a number from " + Json(lowest).dump() + " to " + Json(highest).dump());
+    else fail(key, "a number from " + OrderedJson(lowest).dump() + " to " + OrderedJson(highest).dump());
   }
-  const Json* object(const std::string& key) {
+  const OrderedJson* object(const std::string& key) {
     if (find(key) && object_[key].is_object()) return &object_[key];
     fail(key, "an object");
     return nullptr;
@@ -77,7 +77,7 @@ class Reader {
     asked_.insert(key);
     return object_.contains(key);
   }
-  const Json& object_;
+  const OrderedJson& object_;
   std::string where_;
   std::set<std::string> asked_;
   Errors errors_;
@@ -92,13 +92,13 @@ Errors with_core_names(Errors errors) {
 }  // namespace
 
 std::string machine_text(const Machine& machine) {
-  Json json{{"format", kFormat},
-            {"name", machine.name},
-            {"isa", machine.isa.to_string()},
-            {"l1_bytes", machine.l1_bytes},
-            {"l2_bytes", machine.l2_bytes},
-            {"l3_bytes", machine.l3_bytes},
-            {"cores", machine.cores}};
+  OrderedJson json{{"format", kFormat},
+                   {"name", machine.name},
+                   {"isa", machine.isa.to_string()},
+                   {"l1_bytes", machine.l1_bytes},
+                   {"l2_bytes", machine.l2_bytes},
+                   {"l3_bytes", machine.l3_bytes},
+                   {"cores", machine.cores}};
   for_each_speed([&](const std::string& name, double MachineSpeeds::*speed) {
     json["speeds"][name] = std::round(machine.speeds.*speed * 1000.0) / 1000.0;
   });
@@ -106,7 +106,7 @@ std::string machine_text(const Machine& machine) {
 }
 
 Result<Machine> parse_machine(std::string_view text, const std::string& where) {
-  const Json json = Json::parse(text, nullptr, false);
+  const OrderedJson json = OrderedJson::parse(text, nullptr, false);
   if (!json.is_object() || !json.contains("format") || json["format"] != kFormat)
     return Error{.kind = ErrorKind::invalid_input,
                  .where = where,
@@ -126,7 +126,7 @@ Result<Machine> parse_machine(std::string_view text, const std::string& where) {
   reader.number<std::int64_t>("l3_bytes", 1024, kMostCacheBytes, machine.l3_bytes);
   reader.number("cores", 1, kMostCores, machine.cores);
   Errors errors;
-  if (const Json* speeds = reader.object("speeds"); speeds != nullptr) {
+  if (const OrderedJson* speeds = reader.object("speeds"); speeds != nullptr) {
     Reader of_speeds(*speeds, where + ", 'speeds'");
     for_each_speed([&](const std::string& name, double MachineSpeeds::*speed) {
       of_speeds.number(name, MachineSpeeds::kLeast, MachineSpeeds::kMost, machine.speeds.*speed);

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kMostValues = 1536;  // of one output: the products of all pairs are kept
 constexpr std::size_t kMostProducts = std::size_t{8}
                                       << 20;  // of all layers looked at in one pass over the samples: 32 MB
-constexpr std::int64_t kMostSamples = 32;
+constexpr std::int64_t kAdaptiveRoundingMostSamples = 32;
 constexpr std::int64_t kPositions = 16;  // of an image at least, less than twice that at most
 
 // A layer and the moments of its inputs, one for each group of channels.
@@ -94,7 +94,7 @@ Patches row_patches(const ConstTensorView& x, const ActivationScale& scale) {
 constexpr std::size_t triangle(std::size_t size) { return size * (size + 1) / 2; }
 
 // The sums of all samples do not depend on their order: integers, which 32 bits hold.
-static_assert(std::int64_t{255} * 255 * kMostSamples * (2 * kPositions - 1) < std::int64_t{1} << 31);
+static_assert(std::int64_t{255} * 255 * kAdaptiveRoundingMostSamples * (2 * kPositions - 1) < std::int64_t{1} << 31);
 void add_patches(InputMoments& moments, const Patches& patches, std::mutex& mutex) {
   const std::size_t size = moments.size;
   std::vector<std::int32_t> row(size);
@@ -164,8 +164,8 @@ void descend(std::span<const float> exact, const std::vector<float>& covariance,
 }
 
 // One output channel's weights where they lie.
-void round_channel(const Layer& layer, const std::vector<float>& covariance, std::size_t channel, const Tensor& weights,
-                   RoundedWeights& rounded) {
+void adaptive_rounding_round_channel(const Layer& layer, const std::vector<float>& covariance, std::size_t channel,
+                                     const Tensor& weights, RoundedWeights& rounded) {
   if (rounded.scale[channel] <= 0.0f) return;
   const std::size_t channel_stride = layer.product.axis == 0 ? layer.size : 1,
                     value_stride = layer.product.axis == 0 ? 1 : rounded.scale.size();
@@ -193,7 +193,7 @@ Status round_layer(const Layer& layer, const Tensor& weights, int workers, Round
   if (!known) return known;
   return for_each_index(0, channels, workers, [&](int, std::int64_t channel) {
     const auto c = static_cast<std::size_t>(channel), group = std::min(c / per_group, of_group.size() - 1);
-    if (layer.groups[group].count > 0) round_channel(layer, of_group[group], c, weights, rounded);
+    if (layer.groups[group].count > 0) adaptive_rounding_round_channel(layer, of_group[group], c, weights, rounded);
     return ok_status();
   });
 }
@@ -208,17 +208,18 @@ Status gather(const Graph& graph, const SampleRuns& runs, std::span<Layer> layer
   const auto network = ObservedNetwork::compile(graph, inputs_of_layers, runs.machine);
   if (!network) return network.errors();
   std::vector<std::mutex> locks(layers.size());
-  return observe_samples(graph, *network, runs, kMostSamples, [&](std::size_t k, const TensorView& value) {
-    Layer& layer = layers[k];
-    const Node& node = graph.node(layer.product.node);
-    const bool is_conv = node.attrs.is<ConvAttrs>();
-    if (network->channel_axis(k) != value.shape.rank() - 1 || (is_conv && value.shape.rank() != 4)) return;
-    for (std::size_t g = 0; g < layer.groups.size(); ++g) {
-      const Patches patches = is_conv ? conv_patches(node, graph.fact(node.outputs[0]).shape, value, layer.scale, g)
-                                      : row_patches(value, layer.scale);
-      add_patches(layer.groups[g], patches, locks[k]);
-    }
-  });
+  return observe_samples(
+      graph, *network, runs, kAdaptiveRoundingMostSamples, [&](std::size_t k, const TensorView& value) {
+        Layer& layer = layers[k];
+        const Node& node = graph.node(layer.product.node);
+        const bool is_conv = node.attrs.is<ConvAttrs>();
+        if (network->channel_axis(k) != value.shape.rank() - 1 || (is_conv && value.shape.rank() != 4)) return;
+        for (std::size_t g = 0; g < layer.groups.size(); ++g) {
+          const Patches patches = is_conv ? conv_patches(node, graph.fact(node.outputs[0]).shape, value, layer.scale, g)
+                                          : row_patches(value, layer.scale);
+          add_patches(layer.groups[g], patches, locks[k]);
+        }
+      });
 }
 
 std::vector<Layer> layers_of(const Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales,

@@ -15,8 +15,6 @@
 namespace octavo {
 namespace {
 
-std::size_t at(NodeId id) { return static_cast<std::size_t>(id.index); }
-
 // 0 to count - 1 in an order in which every beginning is spread over all: by their bits from the lowest on.
 std::vector<std::int64_t> spread_order(std::int64_t count) {
   std::vector<std::int64_t> order;

@@ -17,7 +17,7 @@ namespace octavo {
 namespace {
 
 // A wire between convolutions.
-struct Link {
+struct EqualizeLink {
   NodeId producer;
   ValueId wire;  // what the consumers read
   std::vector<NodeId> consumers;
@@ -43,8 +43,8 @@ class LinkFinder {
  public:
   LinkFinder(const Graph& graph, std::vector<std::string> skip) : graph_(graph), skip_(std::move(skip)) {}
 
-  std::vector<Link> find() const {
-    std::vector<Link> links;
+  std::vector<EqualizeLink> find() const {
+    std::vector<EqualizeLink> links;
     for (const NodeId id : graph_.order()) {
       if (!may_change(id)) continue;
       if (auto link = link_from(id)) links.push_back(std::move(*link));
@@ -58,8 +58,8 @@ class LinkFinder {
     return !matches_any(skip_, node) && is_plain_conv(graph_, node);
   }
 
-  std::optional<Link> link_from(NodeId id) const {
-    Link link{.producer = id, .wire = graph_.node(id).outputs[0]};
+  std::optional<EqualizeLink> link_from(NodeId id) const {
+    EqualizeLink link{.producer = id, .wire = graph_.node(id).outputs[0]};
     while (graph_.has_one_reader(link.wire)) {
       const Node& next = graph_.node(graph_.readers(link.wire)[0]);
       if (!passes_factors(next, link)) break;
@@ -75,7 +75,7 @@ class LinkFinder {
   }
 
   // f(x / s) = f(x) / s for s > 0: ReLU, and a clip from 0 for values that its upper bound does not reach.
-  static bool passes_factors(const Node& node, Link& link) {
+  static bool passes_factors(const Node& node, EqualizeLink& link) {
     if (node.attrs.is<MaxPoolAttrs>()) return true;
     const auto* unary = node.attrs.get_if<UnaryAttrs>();
     if (unary == nullptr) return false;
@@ -91,7 +91,7 @@ class LinkFinder {
 
 // The largest magnitude of each channel of the weights' input side, over all consumers that are not depthwise; empty
 // where all are: then moving is free.
-std::vector<float> consumer_weights(const Graph& graph, const Link& link) {
+std::vector<float> consumer_weights(const Graph& graph, const EqualizeLink& link) {
   std::vector<float> largest;
   for (const NodeId id : link.consumers) {
     const Node& conv = graph.node(id);
@@ -107,7 +107,7 @@ std::vector<float> consumer_weights(const Graph& graph, const Link& link) {
 // `seen`: the largest magnitude of each channel of the wire. The wire's range stays; smaller channels grow towards it.
 // In front of a depthwise convolution, whose weights have a scale per channel, all the way; else as far as both sides
 // gain: to the geometric mean with the weights.
-std::vector<float> factors_of(const Graph& graph, const Link& link, const std::vector<float>& seen) {
+std::vector<float> equalize_factors_of(const Graph& graph, const EqualizeLink& link, const std::vector<float>& seen) {
   constexpr float kSmallest = 1.0f / 1024.0f;
   const float range = *std::max_element(seen.begin(), seen.end());
   const std::vector<float> weights = consumer_weights(graph, link);
@@ -130,7 +130,7 @@ void replace_constant(Graph& graph, ValueId old, Tensor tensor) {
   graph.replace_uses(old, graph.add_constant(name, std::move(tensor)));
 }
 
-void move_factors_of(Graph& graph, const Link& link, const std::vector<float>& factors) {
+void move_factors_of(Graph& graph, const EqualizeLink& link, const std::vector<float>& factors) {
   std::vector<float> inverse;
   for (const float factor : factors) inverse.push_back(1.0f / factor);
   const std::vector<ValueId> inputs = graph.node(link.producer).inputs;
@@ -148,10 +148,10 @@ void move_factors_of(Graph& graph, const Link& link, const std::vector<float>& f
 
 Result<ChannelFactors> find_factors(const Graph& graph, const std::vector<std::string>& skip, const SampleRuns& runs) {
   ChannelFactors factors;
-  const std::vector<Link> links = LinkFinder(graph, skip).find();
+  const std::vector<EqualizeLink> links = LinkFinder(graph, skip).find();
   if (links.empty()) return factors;
   std::vector<ObservedValue> wires;
-  for (const Link& link : links) wires.push_back({link.wire, 1});
+  for (const EqualizeLink& link : links) wires.push_back({link.wire, 1});
   const auto seen = observed_magnitudes(graph, wires, runs);
   if (!seen) return seen.errors();
   // A link's consumers are producers of the next one: their weights change on the way.
@@ -159,7 +159,7 @@ Result<ChannelFactors> find_factors(const Graph& graph, const std::vector<std::s
   for (std::size_t k = 0; k < links.size(); ++k) {
     const auto& channels = (*seen)[k];
     if (channels.empty()) continue;
-    const std::vector<float> own = factors_of(changed, links[k], channels);
+    const std::vector<float> own = equalize_factors_of(changed, links[k], channels);
     move_factors_of(changed, links[k], own);
     factors[graph.value(graph.node(links[k].producer).outputs[0]).name] = own;
   }
@@ -168,7 +168,7 @@ Result<ChannelFactors> find_factors(const Graph& graph, const std::vector<std::s
 
 ChannelFactors move_factors(Graph& graph, const ChannelFactors& factors) {
   ChannelFactors by_wire;
-  for (const Link& link : LinkFinder(graph, {}).find()) {
+  for (const EqualizeLink& link : LinkFinder(graph, {}).find()) {
     const ValueId first = graph.node(link.producer).outputs[0];
     const auto known = factors.find(graph.value(first).name);
     const std::int64_t channels = graph.fact(link.wire).shape[1];

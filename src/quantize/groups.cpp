@@ -10,8 +10,6 @@
 namespace octavo {
 namespace {
 
-std::size_t at(NodeId id) { return static_cast<std::size_t>(id.index); }
-
 // The node that takes the result up before it is rounded, if any.
 NodeId joined_reader(const Graph& graph, const Placement& placement, NodeId id) {
   const ValueId result = graph.node(id).outputs[0];

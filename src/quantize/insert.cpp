@@ -21,9 +21,6 @@
 namespace octavo {
 namespace {
 
-std::size_t at(ValueId id) { return static_cast<std::size_t>(id.index); }
-std::size_t at(NodeId id) { return static_cast<std::size_t>(id.index); }
-
 class Inserter {
  public:
   Inserter(const Graph& old, const Placement& placement, const std::vector<ActivationScale>& scales,

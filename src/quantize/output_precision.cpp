@@ -23,11 +23,8 @@
 namespace octavo {
 namespace {
 
-constexpr std::int64_t kMostSamples = 16;
+constexpr std::int64_t kOutputPrecisionMostSamples = 16;
 constexpr std::int64_t kRankingSamples = 4;  // of them, for what only sorts groups
-
-std::size_t at(ValueId id) { return static_cast<std::size_t>(id.index); }
-std::size_t at(NodeId id) { return static_cast<std::size_t>(id.index); }
 
 // By ValueId: what `roots` are computed from, themselves included.
 std::vector<bool> ancestors_of(const Graph& graph, const std::vector<ValueId>& roots) {
@@ -82,7 +79,7 @@ bool is_score(const Graph& graph, ValueId output) {
   return has_one_place(graph, output) && (graph.outputs().size() == 1 || is_share(graph, output));
 }
 
-double power_of(const std::vector<float>& values) {
+double output_precision_power_of(const std::vector<float>& values) {
   double sum = 0.0;
   for (const float value : values) sum += static_cast<double>(value) * static_cast<double>(value);
   return sum;
@@ -124,7 +121,7 @@ Result<OutputJudge> OutputJudge::create(const Graph& graph, Judged judged, const
     judge.counts_.push_back(is_judged && fact.dtype == DType::f32 && !fact.is_constant() && !is_chosen(graph, output));
   }
   if (std::find(judge.counts_.begin(), judge.counts_.end(), true) == judge.counts_.end()) return judge;
-  const std::int64_t count = std::min(kMostSamples, runs.samples.size());
+  const std::int64_t count = std::min(kOutputPrecisionMostSamples, runs.samples.size());
   judge.of_sample_.resize(static_cast<std::size_t>(count));
   const auto network = ObservedNetwork::compile(graph, {}, runs.machine);
   if (!network) return network.errors();
@@ -147,7 +144,7 @@ Result<OutputJudge> OutputJudge::create(const Graph& graph, Judged judged, const
   if (!done) return done.errors();
   for (const Outputs& outputs : judge.of_sample_) {
     std::vector<double>& power = judge.power_.emplace_back();
-    for (const std::vector<float>& values : outputs) power.push_back(power_of(values));
+    for (const std::vector<float>& values : outputs) power.push_back(output_precision_power_of(values));
   }
   return judge;
 }

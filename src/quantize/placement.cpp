@@ -18,9 +18,6 @@
 namespace octavo {
 namespace {
 
-std::size_t at(ValueId id) { return static_cast<std::size_t>(id.index); }
-std::size_t at(NodeId id) { return static_cast<std::size_t>(id.index); }
-
 class Placer {
  public:
   Placer(const Graph& graph, const std::vector<std::string>& skip, const PlacementRules& rules);

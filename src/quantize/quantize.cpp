@@ -29,8 +29,6 @@
 namespace octavo {
 namespace {
 
-std::size_t at(ValueId id) { return static_cast<std::size_t>(id.index); }
-
 // Samples that are had until somebody asks for the end.
 class StoppableSamples final : public SampleSource {
  public:

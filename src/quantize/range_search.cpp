@@ -12,12 +12,12 @@ namespace {
 
 constexpr int kHalf = Histogram::kHalf;
 // Candidates are shares of the extremes, from a quarter to all.
-constexpr int kSteps = 64, kNarrowest = 16;
+constexpr int kRangeSteps = 64, kNarrowest = 16;
 
 TensorRange with_zero(TensorRange extremes) {
   return {std::min(extremes.lowest, 0.0f), std::max(extremes.highest, 0.0f)};
 }
-float share_of(int step) { return static_cast<float>(step) / kSteps; }
+float share_of(int step) { return static_cast<float>(step) / kRangeSteps; }
 
 // The bins that hold something, by their middle.
 struct Bins {
@@ -36,7 +36,7 @@ Bins occupied_bins(const Histogram& histogram) {
   return bins;
 }
 
-double power_of(double x, int power) {
+double range_search_power_of(double x, int power) {
   double result = x * x;
   for (int i = 2; i < power; ++i) result *= x;
   return result;
@@ -44,13 +44,14 @@ double power_of(double x, int power) {
 
 double error_of(const Bins& bins, TensorRange range, int power) {
   const double half_step = (static_cast<double>(range.highest) - range.lowest) / 510.0;
-  const double inside = power_of(half_step, power) / (power + 1);
+  const double inside = range_search_power_of(half_step, power) / (power + 1);
   double sum = 0.0;
   for (std::size_t i = 0; i < bins.values.size(); ++i) {
     const double value = bins.values[i];
     const double beyond = std::max(range.lowest - value, value - range.highest);
-    if (beyond > 0.0) sum += bins.counts[i] * power_of(beyond, power);
-    else sum += bins.counts[i] * (std::fabs(value) < half_step ? power_of(std::fabs(value), power) : inside);
+    if (beyond > 0.0) sum += bins.counts[i] * range_search_power_of(beyond, power);
+    else
+      sum += bins.counts[i] * (std::fabs(value) < half_step ? range_search_power_of(std::fabs(value), power) : inside);
   }
   return sum;
 }
@@ -114,7 +115,7 @@ TensorRange nearest_range(const Histogram& histogram, TensorRange extremes, int 
   for (const bool moves_highest : {true, false, true}) {
     if ((moves_highest ? whole.highest : whole.lowest) == 0.0f) continue;
     const TensorRange from = best;
-    for (int step = kNarrowest; step <= kSteps; ++step) {
+    for (int step = kNarrowest; step <= kRangeSteps; ++step) {
       const TensorRange range = moves_highest ? TensorRange{from.lowest, whole.highest * share_of(step)}
                                               : TensorRange{whole.lowest * share_of(step), from.highest};
       const double error = error_of(bins, range, power);
@@ -129,7 +130,7 @@ TensorRange entropy_range(const Histogram& histogram, TensorRange extremes) {
   const TensorRange whole = with_zero(extremes);
   TensorRange best = whole;
   double least = HUGE_VAL;
-  for (int step = kNarrowest; step <= kSteps; ++step) {
+  for (int step = kNarrowest; step <= kRangeSteps; ++step) {
     const TensorRange range{whole.lowest * share_of(step), whole.highest * share_of(step)};
     const double divergence = range.lowest < range.highest ? divergence_of(bins, range) : HUGE_VAL;
     if (divergence <= least) least = divergence, best = range;

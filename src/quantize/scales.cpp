@@ -10,10 +10,6 @@
 namespace octavo {
 namespace {
 
-// Products and quotients of scales stay normal f32 numbers.
-constexpr float kSmallestScale = 0x1p-40f;
-constexpr float kLargestScale = 0x1p40f;
-
 float bounded(double scale) { return std::clamp(static_cast<float>(scale), kSmallestScale, kLargestScale); }
 
 float channel_scale(float largest, float bias, float x_scale) {

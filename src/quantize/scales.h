@@ -11,6 +11,9 @@
 
 namespace octavo {
 
+// Products and quotients of scales within these stay normal f32 numbers.
+inline constexpr float kSmallestScale = 0x1p-40f, kLargestScale = 0x1p40f;
+
 // Scale and zero point of an activation.
 struct ActivationScale {
   DType dtype = DType::u8;

@@ -11,6 +11,7 @@
 #include "base/fields.h"
 #include "ops/dequantize/dequantize.h"
 #include "quantize/base64.h"
+#include "quantize/scales.h"
 
 namespace octavo {
 namespace {
@@ -18,8 +19,6 @@ namespace {
 using Json = nlohmann::json;
 constexpr char kFormat[] = "octavo scales 1";
 constexpr std::size_t kErrorLimit = 100;
-// What quantized operators keep in normal f32 numbers.
-constexpr double kSmallestScale = 0x1p-40, kLargestScale = 0x1p40;
 
 // The shortest decimal number that is this one when read.
 double as_double(float value) {

@@ -12,9 +12,6 @@
 namespace octavo {
 namespace {
 
-std::size_t at(ValueId id) { return static_cast<std::size_t>(id.index); }
-std::size_t at(NodeId id) { return static_cast<std::size_t>(id.index); }
-
 // By ValueId: some input of the graph decides it.
 std::vector<bool> reached_values(const Graph& graph) {
   std::vector<bool> is_reached(static_cast<std::size_t>(graph.value_count()));

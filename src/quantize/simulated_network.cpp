@@ -9,9 +9,6 @@
 namespace octavo {
 namespace {
 
-std::size_t at(ValueId id) { return static_cast<std::size_t>(id.index); }
-std::size_t at(NodeId id) { return static_cast<std::size_t>(id.index); }
-
 Tensor dequantized(const QuantizedWeights& weights, int axis) {
   const Shape& shape = weights.values.shape();
   Tensor values(DType::f32, shape);

@@ -16,7 +16,7 @@ namespace octavo {
 namespace {
 
 // A normalisation and the products of constants that read what it gives.
-struct Link {
+struct SmoothLink {
   NodeId norm;
   ValueId wire;
   std::vector<NodeId> products;
@@ -44,12 +44,12 @@ bool is_plain_product(const Graph& graph, const Node& node, ValueId x) {
   return weights.is_constant() && weights.dtype == DType::f32 && weights.shape.rank() == 2;
 }
 
-std::vector<Link> links_of(const Graph& graph, const std::vector<std::string>& skip) {
-  std::vector<Link> links;
+std::vector<SmoothLink> links_of(const Graph& graph, const std::vector<std::string>& skip) {
+  std::vector<SmoothLink> links;
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
     if (!is_plain_norm(graph, node) || matches_any(skip, node)) continue;
-    Link link{id, node.outputs[0], {}};
+    SmoothLink link{id, node.outputs[0], {}};
     for (const NodeId reader : graph.readers(link.wire)) {
       const Node& product = graph.node(reader);
       if (is_plain_product(graph, product, link.wire) && !matches_any(skip, product)) link.products.push_back(reader);
@@ -60,7 +60,7 @@ std::vector<Link> links_of(const Graph& graph, const std::vector<std::string>& s
 }
 
 // The largest magnitude of the weights that each channel meets.
-std::vector<float> weights_met(const Graph& graph, const Link& link) {
+std::vector<float> weights_met(const Graph& graph, const SmoothLink& link) {
   std::vector<float> largest;
   for (const NodeId id : link.products) {
     const std::vector<float> own = channel_magnitudes(graph.fact(graph.node(id).inputs[1]).constant->view(), 0);
@@ -73,7 +73,7 @@ std::vector<float> weights_met(const Graph& graph, const Link& link) {
 
 // seen^3/4 / weights^1/4, in units of their geometric mean. Three quarters: of 1/4, 1/2, 3/4 and 1 the best for
 // all-MiniLM-L6-v2, weights included, in front of both products of a block (docs/accuracy.md).
-std::vector<float> factors_of(const std::vector<float>& seen, const std::vector<float>& weights) {
+std::vector<float> smooth_factors_of(const std::vector<float>& seen, const std::vector<float>& weights) {
   constexpr double kShare = 0.75, kSmallest = 1e-5, kMost = 64.0;
   std::vector<double> logs;
   double mean = 0.0;
@@ -89,7 +89,7 @@ std::vector<float> factors_of(const std::vector<float>& seen, const std::vector<
 }
 
 // A normalisation with the factors in it.
-ValueId add_norm(Patch& patch, const Graph& graph, const Link& link, const std::vector<float>& inverse) {
+ValueId add_norm(Patch& patch, const Graph& graph, const SmoothLink& link, const std::vector<float>& inverse) {
   const Node& norm = graph.node(link.norm);
   std::vector<ValueId> inputs = {norm.inputs[0]};
   for (std::size_t i = 1; i < norm.inputs.size(); ++i) {
@@ -101,7 +101,7 @@ ValueId add_norm(Patch& patch, const Graph& graph, const Link& link, const std::
   return patch.add(kLayerNorm, norm.attrs, std::move(inputs), graph.value(link.wire).name + "/smoothed", norm.origin);
 }
 
-ValueId add_product(Patch& patch, const Graph& graph, const Link& link, const std::vector<float>& inverse) {
+ValueId add_product(Patch& patch, const Graph& graph, const SmoothLink& link, const std::vector<float>& inverse) {
   const std::string name = graph.value(link.wire).name + "/smoothed";
   const Shape row{static_cast<std::int64_t>(inverse.size())};
   return patch.add(kBinary, BinaryAttrs{BinaryKind::mul},
@@ -110,7 +110,7 @@ ValueId add_product(Patch& patch, const Graph& graph, const Link& link, const st
 }
 
 // The products behind a wire of their own.
-Patch with_factors(const Graph& graph, const Link& link, const std::vector<float>& factors, Smoothed where) {
+Patch with_factors(const Graph& graph, const SmoothLink& link, const std::vector<float>& factors, Smoothed where) {
   std::vector<float> inverse;
   for (const float factor : factors) inverse.push_back(1.0f / factor);
   Patch patch(graph);
@@ -130,17 +130,17 @@ Patch with_factors(const Graph& graph, const Link& link, const std::vector<float
 Result<ChannelFactors> find_smoothing(const Graph& graph, const std::vector<std::string>& skip,
                                       const SampleRuns& runs) {
   ChannelFactors factors;
-  const std::vector<Link> links = links_of(graph, skip);
+  const std::vector<SmoothLink> links = links_of(graph, skip);
   if (links.empty()) return factors;
   std::vector<ObservedValue> wires;
-  for (const Link& link : links) wires.push_back({link.wire, graph.fact(link.wire).shape.rank() - 1});
+  for (const SmoothLink& link : links) wires.push_back({link.wire, graph.fact(link.wire).shape.rank() - 1});
   const auto seen = observed_magnitudes(graph, wires, runs);
   if (!seen) return seen.errors();
   for (std::size_t k = 0; k < links.size(); ++k) {
     const std::vector<float>& channels = (*seen)[k];
     const std::vector<float> weights = weights_met(graph, links[k]);
     if (channels.empty() || channels.size() != weights.size()) continue;
-    factors[graph.value(links[k].wire).name] = factors_of(channels, weights);
+    factors[graph.value(links[k].wire).name] = smooth_factors_of(channels, weights);
   }
   return factors;
 }
@@ -148,7 +148,7 @@ Result<ChannelFactors> find_smoothing(const Graph& graph, const std::vector<std:
 Result<ChannelFactors> smooth(Graph& graph, const std::vector<std::string>& skip, const ChannelFactors& factors,
                               Smoothed where) {
   ChannelFactors by_wire;
-  for (const Link& link : links_of(graph, skip)) {
+  for (const SmoothLink& link : links_of(graph, skip)) {
     const OpenShape& shape = graph.fact(link.wire).shape;
     const auto known = factors.find(graph.value(link.wire).name);
     if (known == factors.end() || !is_same(shape[shape.rank() - 1], static_cast<std::int64_t>(known->second.size())))

@@ -13,9 +13,6 @@ namespace {
 // Rounding the input of such a product is as much work as the product.
 constexpr std::int64_t kFewWeights = 64;
 
-std::size_t at(ValueId id) { return static_cast<std::size_t>(id.index); }
-std::size_t at(NodeId id) { return static_cast<std::size_t>(id.index); }
-
 bool reads_places(const Node& node, std::size_t input) {
   return input == 1 && (node.spec == &kRoiAlign || node.spec == &kGridSample);
 }

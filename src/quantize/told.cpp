@@ -10,8 +10,6 @@
 namespace octavo {
 namespace {
 
-std::size_t at(NodeId id) { return static_cast<std::size_t>(id.index); }
-
 std::string in_words(double value, int digits) {
   char text[32];
   std::snprintf(text, sizeof text, "%.*f", digits, value);

@@ -42,8 +42,8 @@ float nearest_scale(std::span<const float> values, float largest) {
   return best;
 }
 
-void round_channel(std::span<const float> own, float scale, std::int8_t* values, std::size_t channels,
-                   std::size_t inner) {
+void weight_rounding_round_channel(std::span<const float> own, float scale, std::int8_t* values, std::size_t channels,
+                                   std::size_t inner) {
   for (std::size_t i = 0; i < own.size(); i += inner, values += channels * inner) {
     for (std::size_t k = 0; k < inner; ++k) values[k] = static_cast<std::int8_t>(rounded(own[i + k], scale));
   }
@@ -79,7 +79,7 @@ RoundedWeights nearest_weights(const Tensor& weights, int axis) {
       const std::size_t size = together.size() / count;
       const std::span<const float> own(together.data() + (c - first) * size, size);
       result.scale[c] = nearest_scale(own, largest[c]);
-      round_channel(own, result.scale[c], result.values.as<std::int8_t>() + c * inner, channels, inner);
+      weight_rounding_round_channel(own, result.scale[c], result.values.as<std::int8_t>() + c * inner, channels, inner);
     }
   });
   return result;

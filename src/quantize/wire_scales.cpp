@@ -6,8 +6,6 @@
 namespace octavo {
 namespace {
 
-std::size_t at(ValueId id) { return static_cast<std::size_t>(id.index); }
-
 TensorScale named(const ActivationScale& own) { return {own.dtype, own.scale, own.zero_point}; }
 
 std::string printed(const TensorScale& own) {

@@ -48,7 +48,7 @@ Status check_tensors(std::span<const View> given, const Plan& plan, const std::v
 }
 
 template <class A, class B>
-bool overlap(const A& a, const B& b) {
+bool context_overlap(const A& a, const B& b) {
   const auto a_begin = reinterpret_cast<std::uintptr_t>(a.data);
   const auto b_begin = reinterpret_cast<std::uintptr_t>(b.data);
   return a_begin < b_begin + b.bytes() && b_begin < a_begin + a.bytes();
@@ -58,10 +58,11 @@ Status check_overlap(std::span<const ConstTensorView> inputs, std::span<const Te
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto where = [&] { return "output '" + plan.outputs[i].name + "'"; };
     for (const ConstTensorView& input : inputs) {
-      if (overlap(outputs[i], input)) return wrong(where(), "memory that an input occupies", "memory of its own");
+      if (context_overlap(outputs[i], input))
+        return wrong(where(), "memory that an input occupies", "memory of its own");
     }
     for (std::size_t other = 0; other < i; ++other) {
-      if (overlap(outputs[i], outputs[other]))
+      if (context_overlap(outputs[i], outputs[other]))
         return wrong(where(), "memory that another output occupies", "memory of its own");
     }
   }

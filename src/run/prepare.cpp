@@ -54,7 +54,7 @@ bool has_same_extent(const PlanValue& a, const PlanValue& b) {
 
 // Of operands of one step, `slices` times as large in the arena; tensors of the caller are apart from each other, as a
 // context checks.
-bool overlap(const PlanValue& a, const PlanValue& b, std::uint64_t slices) {
+bool prepare_overlap(const PlanValue& a, const PlanValue& b, std::uint64_t slices) {
   if (a.place != b.place) return false;
   if (a.place == Place::output) return a.offset == b.offset;
   const std::uint64_t times = a.place == Place::arena ? slices : 1;
@@ -281,10 +281,10 @@ class StepPreparer {
         if (step_.inputs[i] == kNoValue) continue;
         const PlanValue& input = plan_.value(step_.inputs[i]);
         const bool may_be_same = o == 0 && static_cast<int>(i) == in_place && has_same_extent(input, output);
-        if (!may_be_same && overlap(input, output, slices_)) return refused("input " + std::to_string(i));
+        if (!may_be_same && prepare_overlap(input, output, slices_)) return refused("input " + std::to_string(i));
       }
       for (std::size_t other = 0; other < o; ++other) {
-        if (overlap(plan_.value(step_.outputs[other]), output, slices_))
+        if (prepare_overlap(plan_.value(step_.outputs[other]), output, slices_))
           return refused("output " + std::to_string(other));
       }
     }

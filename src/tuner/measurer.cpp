@@ -77,7 +77,7 @@ void copy_text(const std::string& text, std::array<char, size>& to) {
   std::strncpy(to.data(), text.c_str(), size - 1);
 }
 
-Answer failed(const std::string& reason) {
+Answer measurer_failed(const std::string& reason) {
   Answer answer;
   copy_text(reason, answer.failure);
   return answer;
@@ -86,9 +86,9 @@ Answer failed(const std::string& reason) {
 Answer time(Trial& trial, const Way& way, int threads, const TimeEvaluator& evaluator) {
   // A step is cut into parts by what is predicted for one thread.
   if (const Status prepared = trial.prepare(*way.kernel, way.schedule, way.predicted_ns * threads); !prepared)
-    return failed(prepared.errors()[0].message());
+    return measurer_failed(prepared.errors()[0].message());
   auto times = trial.time(evaluator);
-  if (!times) return failed(times.errors()[0].message());
+  if (!times) return measurer_failed(times.errors()[0].message());
   std::sort(times->begin(), times->end());
   return {.ns = times->front(), .median_ns = (*times)[times->size() / 2]};
 }

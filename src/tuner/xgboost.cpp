@@ -37,7 +37,7 @@ bool find(void* library, const char* name, Function*& function) {
   return function != nullptr;
 }
 
-Error failed(const std::string& where, const std::string& found) {
+Error xgboost_failed(const std::string& where, const std::string& found) {
   return {.kind = ErrorKind::resource, .where = where, .found = found};
 }
 
@@ -82,7 +82,7 @@ class XgBoost final : public Ranker {
  private:
   Status check(int code) const {
     if (code == 0) return ok_status();
-    return failed("XGBoost", api_.XGBGetLastError());
+    return xgboost_failed("XGBoost", api_.XGBGetLastError());
   }
   Result<Owned> matrix_of(std::span<const std::vector<float>> rows) const;
 
@@ -150,7 +150,7 @@ Result<std::vector<float>> XgBoost::predict(std::span<const std::vector<float>> 
   const float* scores = nullptr;
   const Status done = check(api_.XGBoosterPredict(booster_.get(), matrix->get(), 0, 0, 0, &count, &scores));
   if (!done) return done.errors();
-  if (count != features.size()) return failed("XGBoost", std::to_string(count) + " scores");
+  if (count != features.size()) return xgboost_failed("XGBoost", std::to_string(count) + " scores");
   return std::vector<float>(scores, scores + count);
 }
 
@@ -160,7 +160,7 @@ Result<std::unique_ptr<Ranker>> load_xgboost(const std::string& path) {
   const std::string name = path.empty() ? "libxgboost.so" : path;
   void* library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    Error error = failed(name, ::dlerror());
+    Error error = xgboost_failed(name, ::dlerror());
     error.expected = "XGBoost's library, which the tuner 'xgb' needs";
     error.hint = "--xgboost FILE says where it is (PyPI's xgboost has it in xgboost/lib); the other tuners need none";
     return error;
@@ -175,7 +175,7 @@ Result<std::unique_ptr<Ranker>> load_xgboost(const std::string& path) {
       find(library, "XGBoosterUpdateOneIter", api.XGBoosterUpdateOneIter) &&
       find(library, "XGBoosterPredict", api.XGBoosterPredict) && find(library, "XGBoosterFree", api.XGBoosterFree);
   // Never closed: a library with threads of its own does not survive that.
-  if (!is_whole) return failed(name, "no library of XGBoost: " + std::string(::dlerror()));
+  if (!is_whole) return xgboost_failed(name, "no library of XGBoost: " + std::string(::dlerror()));
   return std::unique_ptr<Ranker>(std::make_unique<XgBoost>(api));
 }
 

@@ -8,10 +8,10 @@
 namespace octavo::zoo {
 namespace {
 
-constexpr std::int64_t kClasses = 1000;
+constexpr std::int64_t kArchitecturesClasses = 1000;
 
 Wire classify(OnnxBuilder& net, const Wire& features) {
-  return net.gemm(net.flatten(net.global_average_pool(features), features.channels), kClasses);
+  return net.gemm(net.flatten(net.global_average_pool(features), features.channels), kArchitecturesClasses);
 }
 
 // ---- ResNet (He et al. 2015), v1.5: the stride is on the 3x3 convolution ----
@@ -55,7 +55,7 @@ Wire vgg(OnnxBuilder& net, std::initializer_list<std::int64_t> widths) {
   x = net.flatten(net.average_pool_to_same(x), 512 * 7 * 7);
   x = net.activate(net.gemm(x, 4096), Activation::relu);
   x = net.activate(net.gemm(x, 4096), Activation::relu);
-  return net.gemm(x, kClasses);
+  return net.gemm(x, kArchitecturesClasses);
 }
 
 // ---- SqueezeNet (Iandola et al. 2016) ----
@@ -125,8 +125,8 @@ Wire squeezenet1_1(OnnxBuilder& net) {
   x = net.max_pool(x, 3, 2, 0, true);
   for (std::int64_t squeeze : {48, 48, 64, 64}) x = fire(net, x, squeeze, 4 * squeeze);
   // The classifier has no batch norm, but its ReLU and mean need channels of one scale for the answers to differ.
-  x = net.conv(x, {.out = kClasses, .norm = Norm::batch}, Activation::relu);
-  return net.flatten(net.global_average_pool(x), kClasses);
+  x = net.conv(x, {.out = kArchitecturesClasses, .norm = Norm::batch}, Activation::relu);
+  return net.flatten(net.global_average_pool(x), kArchitecturesClasses);
 }
 
 Wire regnet_y_400mf(OnnxBuilder& net) {

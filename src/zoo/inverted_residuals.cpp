@@ -7,7 +7,7 @@
 namespace octavo::zoo {
 namespace {
 
-constexpr std::int64_t kClasses = 1000;
+constexpr std::int64_t kInvertedResidualsClasses = 1000;
 
 // The nearest multiple of 8, not below 90 % of the value (MobileNet's rule).
 std::int64_t make_divisible(std::int64_t value) {
@@ -55,7 +55,7 @@ Wire mobilenet_v3(OnnxBuilder& net, std::span<const MobileNetV3Row> rows, std::i
   for (const MobileNetV3Row& row : rows) x = mobilenet_v3_block(net, x, row);
   x = net.conv(x, {.out = 6 * x.channels}, Activation::hard_swish);
   x = net.gemm(net.flatten(net.global_average_pool(x), x.channels), hidden);
-  return net.gemm(net.activate(x, Activation::hard_swish), kClasses);
+  return net.gemm(net.activate(x, Activation::hard_swish), kInvertedResidualsClasses);
 }
 
 // ---- EfficientNet (Tan and Le 2019, 2021) ----
@@ -100,7 +100,7 @@ Wire efficientnet(OnnxBuilder& net, std::int64_t stem, std::span<const Efficient
     }
   }
   x = net.conv(x, {.out = kHead}, Activation::silu);
-  return net.gemm(net.flatten(net.global_average_pool(x), kHead), kClasses);
+  return net.gemm(net.flatten(net.global_average_pool(x), kHead), kInvertedResidualsClasses);
 }
 
 }  // namespace
@@ -118,7 +118,7 @@ Wire mobilenet_v2(OnnxBuilder& net) {
     for (int i = 0; i < row.depth; ++i) x = mobilenet_v2_block(net, x, row.expand, row.out, i == 0 ? row.stride : 1);
   }
   x = net.conv(x, {.out = 1280}, Activation::relu6);
-  return net.gemm(net.flatten(net.global_average_pool(x), x.channels), kClasses);
+  return net.gemm(net.flatten(net.global_average_pool(x), x.channels), kInvertedResidualsClasses);
 }
 
 Wire mobilenet_v3_large(OnnxBuilder& net) {

@@ -5,10 +5,8 @@
 #include "cuda/finder.h"
 #include "cuda/libraries/session.h"
 
-namespace octavo::cuda {
+namespace octavo::cuda::cublaslt {
 namespace {
-
-using namespace cublaslt;
 
 std::string find_all(void* library, Functions& f) {
   Finder in(library);
@@ -110,8 +108,12 @@ class Call final : public LibraryCall {
 
 }  // namespace
 
+}  // namespace octavo::cuda::cublaslt
+
+namespace octavo::cuda {
+
 Result<std::unique_ptr<OpenLibrary>> open_cublaslt(const std::string& library) {
-  return open_by<Call, Functions, Handle>(find_all, {"cuBLASLt", library});
+  return open_by<cublaslt::Call, cublaslt::Functions, cublaslt::Handle>(cublaslt::find_all, {"cuBLASLt", library});
 }
 
 }  // namespace octavo::cuda

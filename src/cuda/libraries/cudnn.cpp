@@ -4,10 +4,8 @@
 #include "cuda/finder.h"
 #include "cuda/libraries/session.h"
 
-namespace octavo::cuda {
+namespace octavo::cuda::cudnn {
 namespace {
-
-using namespace cudnn;
 
 std::string find_all(void* library, Functions& f) {
   Finder in(library);
@@ -121,8 +119,12 @@ class Call final : public LibraryCall {
 
 }  // namespace
 
+}  // namespace octavo::cuda::cudnn
+
+namespace octavo::cuda {
+
 Result<std::unique_ptr<OpenLibrary>> open_cudnn(const std::string& library) {
-  return open_by<Call, Functions, Handle>(find_all, {"cuDNN", library});
+  return open_by<cudnn::Call, cudnn::Functions, cudnn::Handle>(cudnn::find_all, {"cuDNN", library});
 }
 
 }  // namespace octavo::cuda

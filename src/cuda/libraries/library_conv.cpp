@@ -32,7 +32,7 @@ LibraryConv conv_of(const CallView& call) {
 }
 
 template <Library library>
-std::string refuse(const CallView& call) {
+std::string refuse_library_conv(const CallView& call) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   const auto& attrs = call.attrs->as<FusedConvAttrs>();
   if (call.input(kX).dtype != DType::f32 || call.input(kX).shape->rank() != 4) return "needs images of f32";
@@ -52,13 +52,13 @@ std::string refuse(const CallView& call) {
 }
 
 template <Library library>
-std::string refusal(const OpCall& call) {
+std::string library_conv_refusal(const OpCall& call) {
   if (std::string reason = refuse_float_variables(call); !reason.empty()) return reason;
-  return refuse<library>(view_of(call));
+  return refuse_library_conv<library>(view_of(call));
 }
 
 // Weights as they are, and a bias.
-std::vector<Tensor> pack(const OpCall& call) {
+std::vector<Tensor> pack_library_conv(const OpCall& call) {
   std::vector<Tensor> packed{constant_or_empty(call, kW), constant_or_empty(call, kBias)};
   if (packed[kBiases].elements() > 0) return packed;
   packed[kBiases] = Tensor(DType::f32, Shape{call.inputs[kW]->shape[0].fixed()});
@@ -67,7 +67,7 @@ std::vector<Tensor> pack(const OpCall& call) {
 }
 
 template <Library library>
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
+Result<std::unique_ptr<Step>> make_library_conv(const CallView& call, const StepSpec& spec) {
   const LibraryConv conv = conv_of(call);
   const WindowArgs& w = conv.window;
   const std::int64_t weights = std::int64_t{1} * w.out_channels * w.kernel_h * w.kernel_w * w.channels;
@@ -83,7 +83,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
 
 // At a share of what tensor cores do of tf32, a quarter of their rate of bytes: which tiles, and whether K is split, is
 // the library's affair. Then what goes on with y reads and writes it once more.
-double cost(const OpCall& call, const Machine& machine) {
+double library_conv_cost(const OpCall& call, const Machine& machine) {
   constexpr double kShare = 0.25 * 0.6;
   const CallView view = view_of(call);
   const WindowArgs w = conv_of(view).window;
@@ -98,28 +98,28 @@ double cost(const OpCall& call, const Machine& machine) {
 }
 
 template <Library library>
-constexpr KernelChoice kernel(std::string_view name) {
+constexpr KernelChoice library_conv_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "fused_conv",
                    .needs = Isa::tf32,
                    .packs = true,
-                   .prepare = prepare_by<refuse<library>, make<library>>},
+                   .prepare = prepare_by<refuse_library_conv<library>, make_library_conv<library>>},
           .is_exact = false,
-          .refusal = refusal<library>,
-          .cost = cost,
+          .refusal = library_conv_refusal<library>,
+          .cost = library_conv_cost,
           .knows_speeds = true,
-          .pack = pack,
+          .pack = pack_library_conv,
           .packed_layout = same_layout};
 }
 
-constexpr KernelChoice kChoices[] = {
-    kernel<Library::cudnn>("conv_tf32_cudnn"),
-    kernel<Library::cublaslt>("product_tf32_cublaslt"),
+constexpr KernelChoice kLibraryConvChoices[] = {
+    library_conv_kernel<Library::cudnn>("conv_tf32_cudnn"),
+    library_conv_kernel<Library::cublaslt>("product_tf32_cublaslt"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kLibraryConvCodes = codes_of(kLibraryConvChoices);
 
 }  // namespace
 }  // namespace octavo::cuda
 
-std::span<const octavo::KernelCode> octavo::cuda_library_conv_codes() { return cuda::kCodes; }
-std::span<const octavo::KernelChoice> octavo::cuda_library_conv_choices() { return cuda::kChoices; }
+std::span<const octavo::KernelCode> octavo::cuda_library_conv_codes() { return cuda::kLibraryConvCodes; }
+std::span<const octavo::KernelChoice> octavo::cuda_library_conv_choices() { return cuda::kLibraryConvChoices; }

@@ -19,9 +19,9 @@ bool is_of_products(const OnnxEdit& edit, const onnx::NodeProto& dequantize) {
          });
 }
 
-class Signer {
+class WeightSigner {
  public:
-  explicit Signer(OnnxEdit& edit) : edit_(edit), shifted_(edit, DType::s8) {}
+  explicit WeightSigner(OnnxEdit& edit) : edit_(edit), shifted_(edit, DType::s8) {}
 
   int run() {
     int changed = 0;
@@ -52,6 +52,6 @@ class Signer {
 
 }  // namespace
 
-int make_weights_signed(OnnxEdit& edit) { return Signer(edit).run(); }
+int make_weights_signed(OnnxEdit& edit) { return WeightSigner(edit).run(); }
 
 }  // namespace octavo::repair

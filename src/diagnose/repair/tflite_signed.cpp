@@ -20,9 +20,9 @@ int version_with_s8(int code) {
   return found == kVersions.end() ? 0 : found->second;
 }
 
-class Signer {
+class TfliteSigner {
  public:
-  explicit Signer(TfliteEdit& edit) : edit_(edit) {}
+  explicit TfliteSigner(TfliteEdit& edit) : edit_(edit) {}
 
   int run() {
     if (!can_all()) return 0;
@@ -168,6 +168,6 @@ Quantized bias_in_sums(const std::vector<double>& reals, float data_scale, const
   return sums;
 }
 
-int make_tflite_signed(TfliteEdit& edit) { return Signer(edit).run(); }
+int make_tflite_signed(TfliteEdit& edit) { return TfliteSigner(edit).run(); }
 
 }  // namespace octavo::repair

@@ -25,7 +25,7 @@ std::vector<std::string> output_names(const onnx::GraphProto& graph) {
 bool is_one_element(const OpenShape& shape) { return !is_open(shape.dims()) && shape.elements() == 1; }
 
 // What is known of a value wherever it comes from.
-Fact type_of(const Fact& fact) { return {.dtype = fact.dtype, .shape = fact.shape}; }
+Fact control_flow_type_of(const Fact& fact) { return {.dtype = fact.dtype, .shape = fact.shape}; }
 
 // A block that only tells why it cannot run, with outputs like those of the other branch.
 void refuse_branch(const Errors& errors, const std::vector<Handle>& others, ProgramBuilder& program, BlockTree& block,
@@ -34,7 +34,7 @@ void refuse_branch(const Errors& errors, const std::vector<Handle>& others, Prog
   results.clear();
   PartTree part{.part = {.kind = PartKind::refusal, .name = to_string(Errors{errors.front()})}};
   for (const Handle other : others) {
-    results.push_back(program.add_value(program.name(other), type_of(program.fact(other))));
+    results.push_back(program.add_value(program.name(other), control_flow_type_of(program.fact(other))));
     part.part.outputs.push_back(program.index_of(results.back()));
   }
   block.outputs = part.part.outputs;
@@ -144,7 +144,7 @@ void GraphWalker::read_if(const Place& at) {
                    quoted("output", at.node.output(i)),
                    type_text(first) + " of one branch, " + type_text(second) + " of the other",
                    "one type and number of dimensions");
-    const Handle made = building_.program.add_value(at.node.output(i), type_of(first));
+    const Handle made = building_.program.add_value(at.node.output(i), control_flow_type_of(first));
     for (int axis = 0; axis < first.shape.rank(); ++axis) {
       if (!is_same(first.shape[axis], second.shape[axis])) building_.program.open_axis(made, axis, {0, kMostExtent});
     }
@@ -360,7 +360,7 @@ bool GraphWalker::read_body(const Place& at, const Repeated& loop, const std::ve
   }
   for (std::size_t i = 0; i < loop.carried.size(); ++i) {
     const std::string& name = loop.body->input(static_cast<int>(inputs.size())).name();
-    inputs.push_back(program.add_value(name, type_of(program.fact(loop.carried[i]))));
+    inputs.push_back(program.add_value(name, control_flow_type_of(program.fact(loop.carried[i]))));
     for (std::size_t axis = 0; axis < is_open[i].size(); ++axis) {
       if (is_open[i][axis]) program.open_axis(inputs.back(), static_cast<int>(axis), {0, kMostExtent});
     }
@@ -392,8 +392,8 @@ bool GraphWalker::opens_more(const Place& at, Repeated& loop, const std::vector<
                              std::vector<std::vector<bool>>& is_open) {
   bool opens = false;
   for (std::size_t i = 0; i < loop.carried.size(); ++i) {
-    const Fact before = type_of(building_.program.fact(loop.carried[i]));
-    const Fact after = type_of(building_.program.fact(results[i + (loop.counts ? 1 : 0)]));
+    const Fact before = control_flow_type_of(building_.program.fact(loop.carried[i]));
+    const Fact after = control_flow_type_of(building_.program.fact(results[i + (loop.counts ? 1 : 0)]));
     if (before.dtype == after.dtype && before.shape.rank() != after.shape.rank() && is_one_element(before.shape)) {
       // A number that stands for what the first iteration makes.
       const std::string& name = at.node.input(static_cast<int>(i) + (loop.counts ? 2 : 0));
@@ -448,7 +448,7 @@ void GraphWalker::read_repeated(const Place& at, Repeated& loop) {
   const std::size_t first = loop.counts ? 1 : 0;
   for (std::size_t i = 0; i + first < results.size(); ++i) {
     const std::string& name = at.node.output(static_cast<int>(i));
-    Fact fact = type_of(program.fact(i < loop.carried.size() ? loop.carried[i] : results[i + first]));
+    Fact fact = control_flow_type_of(program.fact(i < loop.carried.size() ? loop.carried[i] : results[i + first]));
     if (i < loop.carried.size()) {
       const Handle made = program.add_value(name, std::move(fact));
       for (std::size_t axis = 0; axis < is_open[i].size(); ++axis) {

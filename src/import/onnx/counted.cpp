@@ -50,7 +50,7 @@ ValueId read_unique(NodeReader& in) {
   return in.with_shape(made[0], made[4], {static_cast<int>(attrs.axis < 0 ? 0 : attrs.axis)});
 }
 
-constexpr Operator kTable[] = {
+constexpr Operator kCountedTable[] = {
     {"Compress", 9, 2, 2, read_compress},
     {"NonMaxSuppression", 10, 2, 5, read_non_max_suppression},
     {"NonZero", 9, 1, 1, read_nonzero},
@@ -59,6 +59,6 @@ constexpr Operator kTable[] = {
 
 }  // namespace
 
-const std::span<const Operator> kCounted = kTable;
+const std::span<const Operator> kCounted = kCountedTable;
 
 }  // namespace octavo::onnx_import

@@ -199,7 +199,7 @@ ValueId attention_with_past(NodeReader& in, Attention a) {
                     "value");
 }
 
-ValueId read_attention(NodeReader& in) {
+ValueId read_decoding_attention(NodeReader& in) {
   constexpr std::int64_t kDouble = 11;
   Attention a{.q = in.value(0, "Q"),
               .k = in.value(1, "K"),
@@ -370,8 +370,8 @@ ValueId read_tensor_scatter(NodeReader& in) {
                 {cache, expand(in, indices, shape.to_vector(), "all_indices"), update});
 }
 
-constexpr Operator kTable[] = {
-    {"Attention", 23, 3, 7, read_attention},
+constexpr Operator kDecodingTable[] = {
+    {"Attention", 23, 3, 7, read_decoding_attention},
     {"CausalConvWithState", 27, 2, 4, read_causal_conv},
     {"LinearAttention", 27, 3, 6, read_linear_attention},
     {"TensorScatter", 24, 2, 3, read_tensor_scatter},
@@ -379,6 +379,6 @@ constexpr Operator kTable[] = {
 
 }  // namespace
 
-const std::span<const Operator> kDecoding = kTable;
+const std::span<const Operator> kDecoding = kDecodingTable;
 
 }  // namespace octavo::onnx_import

@@ -203,7 +203,7 @@ ValueId read_cast_like(NodeReader& in) {
 
 ValueId read_identity(NodeReader& in) { return in.value(0); }
 
-constexpr Operator kTable[] = {
+constexpr Operator kElementwiseTable[] = {
     {"Abs", 1, 1, 1, read_unary<U::abs>},
     {"Acos", 7, 1, 1, read_unary<U::acos>},
     {"Acosh", 9, 1, 1, read_unary<U::acosh>},
@@ -283,6 +283,6 @@ constexpr Operator kTable[] = {
 
 }  // namespace
 
-const std::span<const Operator> kElementwise = kTable;
+const std::span<const Operator> kElementwise = kElementwiseTable;
 
 }  // namespace octavo::onnx_import

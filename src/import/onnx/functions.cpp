@@ -19,7 +19,7 @@ using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 using Key = std::pair<std::string, std::string>;   // domain, name
 using Names = std::map<std::string, std::string>;  // of a function, by what they are called in it
 
-constexpr int kMostNodes = 1 << 18;
+constexpr int kMostFunctionNodes = 1 << 18;
 constexpr std::size_t kMostNested = 100;
 
 template <class Proto>
@@ -107,8 +107,8 @@ class Inliner {
 
   void count(int nodes) {
     nodes_ += nodes;
-    if (nodes_ > kMostNodes && !is_over_)
-      refuse(ErrorKind::unsupported, "functions that become more than " + std::to_string(kMostNodes) + " nodes",
+    if (nodes_ > kMostFunctionNodes && !is_over_)
+      refuse(ErrorKind::unsupported, "functions that become more than " + std::to_string(kMostFunctionNodes) + " nodes",
              "fewer");
   }
 

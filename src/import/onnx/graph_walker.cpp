@@ -13,7 +13,7 @@ namespace {
 // A body of a loop is read again where shapes change inside, loops inside it each time.
 constexpr std::int64_t kMostNodes = std::int64_t{1} << 22;
 
-std::string type_of(const onnx::NodeProto& node) {
+std::string graph_walker_type_of(const onnx::NodeProto& node) {
   const std::string domain = standard_domain(node.domain());
   return domain.empty() ? node.op_type() : domain + "." + node.op_type();
 }
@@ -52,7 +52,7 @@ int GraphWalker::opset_of(const onnx::NodeProto& node) const {
 
 // nullptr where Octavo has no reader for this version.
 const Operator* GraphWalker::find_operator(const onnx::NodeProto& node) const {
-  const std::string type = type_of(node);
+  const std::string type = graph_walker_type_of(node);
   const auto all = all_operators();
   const auto found = std::lower_bound(all.begin(), all.end(), std::string_view(type),
                                       [](const Operator& a, std::string_view name) { return a.name < name; });
@@ -64,13 +64,13 @@ const Operator* GraphWalker::find_operator(const onnx::NodeProto& node) const {
 void GraphWalker::list_unread(const onnx::GraphProto& graph, Unread& unread) {
   for (int i = 0; i < graph.node_size(); ++i) {
     const auto& node = graph.node(i);
-    if (is_control_flow(type_of(node))) {
+    if (is_control_flow(graph_walker_type_of(node))) {
       for (const auto& attribute : node.attribute()) {
         if (attribute.has_g()) list_unread(attribute.g(), unread);
       }
     } else if (find_operator(node) == nullptr) {
-      unread[type_of(node) + " (opset " + std::to_string(opset_of(node)) + ")"].push_back("'" + name_of_node(node, i) +
-                                                                                          "'");
+      unread[graph_walker_type_of(node) + " (opset " + std::to_string(opset_of(node)) + ")"].push_back(
+          "'" + name_of_node(node, i) + "'");
     }
   }
 }
@@ -172,7 +172,7 @@ void GraphWalker::forget_outputs(const onnx::NodeProto& node) {
 
 void GraphWalker::read_node(const onnx::GraphProto& graph, int index) {
   const auto& node = graph.node(index);
-  const std::string name = name_of_node(node, index), type = type_of(node);
+  const std::string name = name_of_node(node, index), type = graph_walker_type_of(node);
   const Place at{graph, index, node, name,
                  "node '" + name + "' (" + type + ", opset " + std::to_string(opset_of(node)) + ")"};
   const bool is_readable = inputs_are_known(at) && outputs_are_new(at);

@@ -61,7 +61,7 @@ struct Activation {
   UnaryKind kind;
   std::size_t parameters;
 };
-constexpr std::array kActivations = {
+constexpr std::array kFusedActivations = {
     Activation{"Clip", UnaryKind::clip, 2},
     Activation{"HardSigmoid", UnaryKind::hard_sigmoid, 2},
     Activation{"LeakyRelu", UnaryKind::leaky_relu, 1},
@@ -73,7 +73,7 @@ constexpr std::array kActivations = {
 ValueId activate(NodeReader& in, ValueId x) {
   const std::string name = in.text("activation", "");
   std::vector<float> parameters = in.numbers("activation_params");
-  for (const Activation& activation : kActivations) {
+  for (const Activation& activation : kFusedActivations) {
     if (activation.name != name) continue;
     if (parameters.size() != activation.parameters)
       return in.fail("attribute 'activation_params'", std::to_string(parameters.size()) + " numbers",
@@ -233,15 +233,15 @@ ValueId read_resize(NodeReader& in) {
 }
 
 // With a mode from the opset `since` on.
-BlockArgs read_blocks(NodeReader& in, int since) {
+BlockArgs read_fused_blocks(NodeReader& in, int since) {
   const std::string mode = in.opset() >= since ? in.text("mode", "DCR") : "DCR";
   if (mode != "DCR" && mode != "CRD") in.fail("attribute 'mode'", "'" + mode + "'", "DCR or CRD");
   return {.x = in.value(0), .size = in.integer("blocksize", 0), .is_depth_first = mode == "DCR"};
 }
-ValueId read_space_to_depth(NodeReader& in) { return space_to_depth(in, read_blocks(in, 28)); }
-ValueId read_depth_to_space(NodeReader& in) { return depth_to_space(in, read_blocks(in, 11)); }
+ValueId read_space_to_depth(NodeReader& in) { return space_to_depth(in, read_fused_blocks(in, 28)); }
+ValueId read_depth_to_space(NodeReader& in) { return depth_to_space(in, read_fused_blocks(in, 11)); }
 
-constexpr Operator kTable[] = {
+constexpr Operator kFusedTable[] = {
     {"AveragePool", 7, 1, 1, read_average_pool},
     {"Conv", 1, 2, 3, read_conv},
     {"ConvInteger", 10, 2, 4, read_conv_integer},
@@ -261,7 +261,7 @@ constexpr Operator kTable[] = {
 
 }  // namespace
 
-const std::span<const Operator> kImages = kTable;
+const std::span<const Operator> kImages = kFusedTable;
 
 WindowArgs read_window(NodeReader& in) {
   WindowArgs window{.kernel = in.integers("kernel_shape"),

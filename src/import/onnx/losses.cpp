@@ -68,13 +68,13 @@ ValueId read_cross_entropy(NodeReader& in) {
   return negative_log_likelihood(in, {log_probabilities, labels, weights});
 }
 
-constexpr Operator kTable[] = {
+constexpr Operator kLossesTable[] = {
     {"NegativeLogLikelihoodLoss", 12, 2, 3, read_negative_log_likelihood},
     {"SoftmaxCrossEntropyLoss", 12, 2, 3, read_cross_entropy},
 };
 
 }  // namespace
 
-const std::span<const Operator> kLosses = kTable;
+const std::span<const Operator> kLosses = kLossesTable;
 
 }  // namespace octavo::onnx_import

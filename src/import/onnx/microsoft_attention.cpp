@@ -137,7 +137,7 @@ ValueId packed_attention(NodeReader& in, ValueId packed, Integers sizes, ValueId
                     .is_causal = options.is_causal});
 }
 
-ValueId read_attention(NodeReader& in) {
+ValueId read_microsoft_attention(NodeReader& in) {
   const ValueId x = in.value(0, "input"), w = in.value(1, "weights"), bias = in.optional(2, "bias");
   const ValueId mask = in.optional(3, "mask_index"), scores_bias = in.optional(5, "attention_bias");
   const Options options = read_packed_options(in);
@@ -172,7 +172,7 @@ ValueId unpacked(NodeReader& in, ValueId x, std::int64_t parts, std::string_view
   return in.reshape(moved, {shape[0], shape[1], shape[2] * parts * shape[4]}, std::string(name) + ".columns");
 }
 
-struct Operand {
+struct MicrosoftOperand {
   ValueId x;
   std::int64_t first = 0;  // column
   std::int64_t columns = 0;
@@ -187,7 +187,8 @@ ValueId side_by_side(NodeReader& in, ValueId x, std::string_view name) {
 }
 
 // Of `count` operands packed into one.
-void add_packed(NodeReader& in, std::vector<Operand>& operands, ValueId x, std::int64_t count, std::string_view name) {
+void add_packed(NodeReader& in, std::vector<MicrosoftOperand>& operands, ValueId x, std::int64_t count,
+                std::string_view name) {
   const ValueId columns = unpacked(in, x, count, name);
   const Dim all = columns_of(in, columns);
   if (!in.failed() && !all.is_number())
@@ -196,7 +197,7 @@ void add_packed(NodeReader& in, std::vector<Operand>& operands, ValueId x, std::
     operands.push_back({columns, i * all.example() / count, all.example() / count});
 }
 
-void add_plain(NodeReader& in, std::vector<Operand>& operands, ValueId x, std::string_view name) {
+void add_plain(NodeReader& in, std::vector<MicrosoftOperand>& operands, ValueId x, std::string_view name) {
   in.require_rank(x, 3, name == "query" ? 3 : 4);
   const ValueId columns = side_by_side(in, x, name);
   const Dim all = columns_of(in, columns);
@@ -206,11 +207,11 @@ void add_plain(NodeReader& in, std::vector<Operand>& operands, ValueId x, std::s
 }
 
 // Each operand's part of the bias is added to it.
-void add_bias(NodeReader& in, std::vector<Operand>& operands, ValueId bias) {
+void add_bias(NodeReader& in, std::vector<MicrosoftOperand>& operands, ValueId bias) {
   static constexpr std::string_view kNames[] = {"q", "k", "v"};
   std::int64_t first = 0;
   for (std::size_t i = 0; i < operands.size() && !in.failed(); ++i) {
-    Operand& operand = operands[i];
+    MicrosoftOperand& operand = operands[i];
     const std::string name(kNames[i]);
     const ValueId part = slice(in, bias, 0, Range{.start = first, .size = operand.columns}, name + ".bias");
     const ValueId own = slice(in, operand.x, 2, Range{.start = operand.first, .size = operand.columns}, name);
@@ -229,7 +230,7 @@ ValueId read_multi_head_attention(NodeReader& in) {
   refuse_outputs(in, {{1, "present_key"}, {2, "present_value"}}, kNoCache);
   refuse_outputs(in, {{3, "qk"}}, "scores are not kept");
   if (in.failed()) return {};
-  std::vector<Operand> operands;
+  std::vector<MicrosoftOperand> operands;
   if (in.rank(query) == 5) {
     if (key.exists() || value.exists()) return in.fail("input 'query'", "rank 5 beside keys or values", "rank 3");
     add_packed(in, operands, query, 3, "query");
@@ -271,14 +272,14 @@ ValueId read_multi_head_attention(NodeReader& in) {
                     .is_causal = options.is_causal});
 }
 
-constexpr Operator kTable[] = {
-    {"com.microsoft.Attention", 1, 2, 7, read_attention},
+constexpr Operator kMicrosoftTable[] = {
+    {"com.microsoft.Attention", 1, 2, 7, read_microsoft_attention},
     {"com.microsoft.MultiHeadAttention", 1, 1, 10, read_multi_head_attention},
     {"com.microsoft.QAttention", 1, 5, 9, read_qattention},
 };
 
 }  // namespace
 
-const std::span<const Operator> kMicrosoftAttention = kTable;
+const std::span<const Operator> kMicrosoftAttention = kMicrosoftTable;
 
 }  // namespace octavo::onnx_import

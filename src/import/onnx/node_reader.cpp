@@ -29,7 +29,7 @@ std::string printed_list(const Repeated& values) {
 }
 
 // Exporters of 2017 leave the type out; then the field that is set tells.
-Type::AttributeType type_of(const onnx::AttributeProto& attribute) {
+Type::AttributeType node_reader_type_of(const onnx::AttributeProto& attribute) {
   if (attribute.type() != Type::UNDEFINED) return attribute.type();
   if (attribute.has_i()) return Type::INT;
   if (attribute.has_f()) return Type::FLOAT;
@@ -42,7 +42,7 @@ Type::AttributeType type_of(const onnx::AttributeProto& attribute) {
 
 std::string printed_value(const onnx::AttributeProto& attribute) {
   constexpr std::size_t kShown = 60;
-  switch (type_of(attribute)) {
+  switch (node_reader_type_of(attribute)) {
     case Type::INT: return print(static_cast<std::int64_t>(attribute.i()));
     case Type::FLOAT: return print(attribute.f());
     case Type::STRING: return "'" + attribute.s().substr(0, kShown) + "'";
@@ -160,7 +160,7 @@ const onnx::AttributeProto* NodeReader::find(std::string_view name, int type, st
   const auto found = attributes_.find(name);
   if (found == attributes_.end()) return nullptr;
   read_.insert(found->first);
-  const auto given = type_of(*found->second);
+  const auto given = node_reader_type_of(*found->second);
   // An empty list of an untyped attribute looks like nothing at all.
   if (given == type || (given == Type::UNDEFINED && (type == Type::INTS || type == Type::FLOATS))) return found->second;
   fail(attribute(name), printed_value(*found->second), std::string(type_name));

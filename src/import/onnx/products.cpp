@@ -263,7 +263,7 @@ ValueId read_dropout(NodeReader& in) {
   return x;
 }
 
-constexpr Operator kTable[] = {
+constexpr Operator kProductsTable[] = {
     {"ArgMax", 1, 1, 1, read_argmax<ArgKind::max>},
     {"ArgMin", 1, 1, 1, read_argmax<ArgKind::min>},
     {"BatchNormalization", 7, 5, 5, read_batch_norm},
@@ -295,7 +295,7 @@ constexpr Operator kTable[] = {
 
 }  // namespace
 
-const std::span<const Operator> kProducts = kTable;
+const std::span<const Operator> kProducts = kProductsTable;
 
 ValueId gemm_product(NodeReader& in, ValueId a, ValueId b, std::string_view suffix) {
   const float alpha = in.number("alpha", 1.0f);

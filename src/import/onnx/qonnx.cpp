@@ -41,7 +41,7 @@ Integer read_integer(NodeReader& in) {
 }
 
 // One scale, or one for each index of an axis of x, as a tensor that meets it.
-Scales read_scales(NodeReader& in, ValueId x, DType type) {
+Scales read_qonnx_scales(NodeReader& in, ValueId x, DType type) {
   const ValueId given = in.value(1);
   const auto scales = in.constant_of(1, "scale"), zeros = in.constant_of(2, "zeropt");
   if (in.failed()) return {};
@@ -91,7 +91,7 @@ ValueId read_quant(NodeReader& in) {
   if (!in.failed() && in.dtype(x) != DType::f32)
     in.unsupported("input 0", std::string(octavo::name_of(in.dtype(x))), "f32");
   if (in.failed()) return {};
-  const Scales scales = read_scales(in, x, integer.type);
+  const Scales scales = read_qonnx_scales(in, x, integer.type);
   if (in.failed()) return {};
   if (integer.type != DType::s32)
     return dequantize(in, quantize(in, x, scales, integer.type, "quantized", integer.bounds()), scales);
@@ -100,7 +100,7 @@ ValueId read_quant(NodeReader& in) {
   return dequantize(in, quantized_constant(in, x, scales, integer.range), scales);
 }
 
-constexpr Operator kTable[] = {
+constexpr Operator kQonnxTable[] = {
     {"finn.custom_op.general.Quant", 1, 4, 4, read_quant},
     {"onnx.brevitas.Quant", 1, 4, 4, read_quant},
     {"qonnx.custom_op.general.IntQuant", 1, 4, 4, read_quant},
@@ -109,6 +109,6 @@ constexpr Operator kTable[] = {
 
 }  // namespace
 
-const std::span<const Operator> kQonnx = kTable;
+const std::span<const Operator> kQonnx = kQonnxTable;
 
 }  // namespace octavo::onnx_import

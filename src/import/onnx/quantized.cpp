@@ -23,7 +23,8 @@ void check_scale(NodeReader& in, ValueId scale, const std::string& what) {
 }
 
 // Those at two inputs, checked; `axis` is where they lie, if they are not one for all. The zero point may be left out.
-Scales read_scales(NodeReader& in, int scale, int zero_point, const std::string& name, std::int64_t axis = -1) {
+Scales read_quantized_scales(NodeReader& in, int scale, int zero_point, const std::string& name,
+                             std::int64_t axis = -1) {
   const std::string what = "input " + std::to_string(scale) + " (scale of '" + name + "')";
   const std::string zero_what = "input " + std::to_string(zero_point) + " (zero point of '" + name + "')";
   const ValueId given = in.value(scale), zero = in.optional(zero_point);
@@ -40,7 +41,7 @@ Scales read_scales(NodeReader& in, int scale, int zero_point, const std::string&
 }
 
 Scales read_single_scale(NodeReader& in, int scale, int zero_point, const std::string& name) {
-  const Scales scales = read_scales(in, scale, zero_point, name);
+  const Scales scales = read_quantized_scales(in, scale, zero_point, name);
   if (!in.failed() && in.shape(scales.scale).elements() != 1)
     in.unsupported("scale of '" + name + "'", "shape " + in.shape(scales.scale).to_string(), "one number");
   return scales;
@@ -64,7 +65,7 @@ DType zero_type(NodeReader& in, const Scales& scales, DType fallback) {
 
 ValueId read_dequantize(NodeReader& in) {
   const ValueId x = in.value(0);
-  Scales from = read_scales(in, 1, 2, "x");
+  Scales from = read_quantized_scales(in, 1, 2, "x");
   read_placement(in, x, from);
   const DType own = in.dtype(from.scale);
   const DType to = in.opset() >= 23 ? in.element_type("output_dtype", own).value_or(own) : own;
@@ -77,7 +78,7 @@ ValueId read_dequantize(NodeReader& in) {
 
 ValueId read_quantize(NodeReader& in) {
   const ValueId x = in.value(0);
-  Scales to = read_scales(in, 1, 2, "y");
+  Scales to = read_quantized_scales(in, 1, 2, "y");
   read_placement(in, x, to);
   in.ignore("saturate");  // only concerns 8-bit floats
   const DType own = zero_type(in, to, DType::u8), own_precision = in.dtype(to.scale);
@@ -121,7 +122,7 @@ ValueId read_matmul_integer_to_float(NodeReader& in) {
 }
 
 ValueId read_dynamic_quantize_matmul(NodeReader& in) {
-  const Scales b_scales = read_scales(in, 2, 3, "b");
+  const Scales b_scales = read_quantized_scales(in, 2, 3, "b");
   const auto a = in.add_exactly(kDynamicQuantize, NoAttrs{}, {in.value(0)}, "a");
   if (in.failed()) return {};
   ++in.built().activation_types[DType::u8];
@@ -131,18 +132,18 @@ ValueId read_dynamic_quantize_matmul(NodeReader& in) {
 // ---- QLinear* ----
 
 // A quantized tensor at inputs `first`, `first` + 1 and `first` + 2: data, scale, zero point.
-struct Operand {
+struct QuantizedOperand {
   ValueId data;
   Scales scales;
 };
 
-Operand read_operand(NodeReader& in, int first, const std::string& name) {
+QuantizedOperand read_operand(NodeReader& in, int first, const std::string& name) {
   const ValueId data = in.value(first);
   return {data, read_single_scale(in, first + 1, first + 2, name)};
 }
 
 ValueId read_real(NodeReader& in, int first, const std::string& name) {
-  const Operand operand = read_operand(in, first, name);
+  const QuantizedOperand operand = read_operand(in, first, name);
   return dequantize(in, operand.data, operand.scales, name);
 }
 
@@ -163,9 +164,9 @@ ValueId real_bias(NodeReader& in, ValueId bias, ValueId x_scale, ValueId w_scale
 Layout read_layout(NodeReader& in) { return in.flag("channels_last") ? Layout::channels_last : Layout::channels_first; }
 
 ValueId read_qlinear_conv(NodeReader& in) {
-  const Operand x = read_operand(in, 0, "x");
+  const QuantizedOperand x = read_operand(in, 0, "x");
   const ValueId w = in.value(3);
-  const Scales w_scales = read_scales(in, 4, 5, "w", 0), to = read_single_scale(in, 6, 7, "y");
+  const Scales w_scales = read_quantized_scales(in, 4, 5, "w", 0), to = read_single_scale(in, 6, 7, "y");
   const ValueId bias = real_bias(in, in.optional(8), x.scales.scale, w_scales.scale, 0);
   const ValueId real_x = in.placed(dequantize(in, x.data, x.scales, "x"), "input 'x'");
   const ValueId real_w = in.placed(dequantize(in, w, w_scales, "w"), "input 'w'");
@@ -175,9 +176,9 @@ ValueId read_qlinear_conv(NodeReader& in) {
 ValueId read_qlinear_matmul(NodeReader& in) {
   // Scales that are not one number: per row of a and y, per column of b.
   const ValueId a = in.value(0), b = in.value(3);
-  const Scales a_scales = read_scales(in, 1, 2, "a", in.rank(a) - 2);
-  const Scales b_scales = read_scales(in, 4, 5, "b", in.rank(b) - 1);
-  Scales to = read_scales(in, 6, 7, "y", 0);
+  const Scales a_scales = read_quantized_scales(in, 1, 2, "a", in.rank(a) - 2);
+  const Scales b_scales = read_quantized_scales(in, 4, 5, "b", in.rank(b) - 1);
+  Scales to = read_quantized_scales(in, 6, 7, "y", 0);
   const ValueId real_a = dequantize(in, a, a_scales, "a");
   const ValueId y = in.cast(matmul(in, real_a, dequantize(in, b, b_scales, "b"), {}, "matmul"), DType::f32, "wide");
   if (to.axis == 0) to.axis = in.rank(y) - 2;
@@ -185,9 +186,9 @@ ValueId read_qlinear_matmul(NodeReader& in) {
 }
 
 ValueId read_qgemm(NodeReader& in) {
-  const Operand a = read_operand(in, 0, "a");
+  const QuantizedOperand a = read_operand(in, 0, "a");
   const ValueId b = in.value(3), c = in.optional(6);
-  const Scales b_scales = read_scales(in, 4, 5, "b", in.flag("transB") ? 0 : 1);
+  const Scales b_scales = read_quantized_scales(in, 4, 5, "b", in.flag("transB") ? 0 : 1);
   const bool has_quantized_result = in.has(7);
   const ValueId real_a = dequantize(in, a.data, a.scales, "a"), real_b = dequantize(in, b, b_scales, "b");
   ValueId y = gemm_product(in, real_a, real_b, has_quantized_result || c.exists() ? "matmul" : "");
@@ -201,7 +202,7 @@ ValueId read_qgemm(NodeReader& in) {
 
 template <BinaryKind kind>
 ValueId read_qlinear_binary(NodeReader& in) {
-  const Operand a = read_operand(in, 0, "a"), b = read_operand(in, 3, "b");
+  const QuantizedOperand a = read_operand(in, 0, "a"), b = read_operand(in, 3, "b");
   const Scales to = read_single_scale(in, 6, 7, "y");
   const ValueId real_a = dequantize(in, a.data, a.scales, "a"), real_b = dequantize(in, b.data, b.scales, "b");
   return quantized(in, in.binary(kind, real_a, real_b, kind == BinaryKind::add ? "add" : "mul"), to, 0);
@@ -210,7 +211,7 @@ ValueId read_qlinear_binary(NodeReader& in) {
 // Operators of one tensor, with scale and zero point of the result at inputs 3 and 4.
 template <class Make>
 ValueId one_input(NodeReader& in, Make make) {
-  const Operand x = read_operand(in, 0, "x");
+  const QuantizedOperand x = read_operand(in, 0, "x");
   const Scales to = read_single_scale(in, 3, 4, "y");
   return quantized(in, make(in.placed(dequantize(in, x.data, x.scales, "x"), "input 'x'")), to, 0);
 }
@@ -249,7 +250,7 @@ ValueId read_qlinear_concat(NodeReader& in) {
   return quantized(in, concat(in, xs, in.integer("axis", 1), "concat"), to, 2);
 }
 
-constexpr Operator kTable[] = {
+constexpr Operator kQuantizedTable[] = {
     {"DequantizeLinear", 10, 2, 3, read_dequantize},
     {"DynamicQuantizeLinear", 11, 1, 1, read_dynamic_quantize},
     {"QLinearConv", 10, 8, 9, read_qlinear_conv},
@@ -272,7 +273,7 @@ constexpr Operator kTable[] = {
 
 }  // namespace
 
-const std::span<const Operator> kQuantized = kTable;
+const std::span<const Operator> kQuantized = kQuantizedTable;
 
 ValueId dequantized_input(NodeReader& in, int index, int scale, int zero_point, const std::string& name) {
   const Scales scales = read_single_scale(in, scale, zero_point, name);
@@ -281,7 +282,7 @@ ValueId dequantized_input(NodeReader& in, int index, int scale, int zero_point, 
 
 ValueId product_of_integers(NodeReader& in, const IntegerInputs& at, std::string_view suffix) {
   const Scales a_scales = read_single_scale(in, at.a_scale, at.a_zero_point, "a");
-  const Scales b_scales = read_scales(in, at.b_scale, at.b_zero_point, "b");
+  const Scales b_scales = read_quantized_scales(in, at.b_scale, at.b_zero_point, "b");
   return real_product(in, in.value(0), a_scales, b_scales, in.optional(at.bias), suffix);
 }
 

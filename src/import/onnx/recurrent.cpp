@@ -20,7 +20,7 @@ struct CellActivation {
   UnaryAttrs function;
   int numbers = 0;
 };
-constexpr std::array kActivations = {
+constexpr std::array kCellActivations = {
     CellActivation{"elu", {UnaryKind::elu, 1.0f}, 1},
     CellActivation{"hardsigmoid", {UnaryKind::hard_sigmoid, 0.2f, 0.5f}, 2},
     CellActivation{"leakyrelu", {UnaryKind::leaky_relu, 0.01f}, 1},
@@ -48,9 +48,9 @@ std::vector<UnaryAttrs> read_activations(NodeReader& in, const std::vector<std::
   for (std::string& name : names) {
     std::transform(name.begin(), name.end(), name.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    const auto known = std::find_if(kActivations.begin(), kActivations.end(),
+    const auto known = std::find_if(kCellActivations.begin(), kCellActivations.end(),
                                     [&](const CellActivation& one) { return one.name == name; });
-    if (known == kActivations.end()) {
+    if (known == kCellActivations.end()) {
       in.unsupported("attribute 'activations'", "'" + name + "'",
                      "Elu, HardSigmoid, LeakyRelu, Relu, Sigmoid, Softplus, Softsign, Tanh or ThresholdedRelu");
       return {};
@@ -294,7 +294,7 @@ ValueId read_recurrent(NodeReader& in) {
   return {};
 }
 
-constexpr Operator kTable[] = {
+constexpr Operator kCellTable[] = {
     {"GRU", 7, 3, 6, read_recurrent<K::gru>},
     {"LSTM", 7, 3, 8, read_recurrent<K::lstm>},
     {"RNN", 7, 3, 6, read_recurrent<K::simple>},
@@ -303,6 +303,6 @@ constexpr Operator kTable[] = {
 
 }  // namespace
 
-const std::span<const Operator> kRecurrent = kTable;
+const std::span<const Operator> kRecurrent = kCellTable;
 
 }  // namespace octavo::onnx_import

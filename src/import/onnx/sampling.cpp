@@ -189,7 +189,7 @@ std::int64_t product(const Integers& numbers) {
   return result;
 }
 
-Blocks read_blocks(NodeReader& in, const Numbers& image, const Numbers& block) {
+Blocks read_sampled_blocks(NodeReader& in, const Numbers& image, const Numbers& block) {
   constexpr std::int64_t kMost = std::int64_t{1} << 31;
   const std::size_t rank = image.size();
   Blocks blocks{.image = image,
@@ -239,7 +239,7 @@ ValueId read_col2im(NodeReader& in) {
   const Numbers image = in.constant_integers(1, "image_shape"), block = in.constant_integers(2, "block_shape");
   in.require_rank(x, 3, 3);
   if (in.failed()) return {};
-  const Blocks blocks = read_blocks(in, image, block);
+  const Blocks blocks = read_sampled_blocks(in, image, block);
   if (in.failed()) return {};
   const OpenShape shape = in.shape(x);
   // Products of numbers that a file may make as large as it likes, in f64 first.
@@ -275,7 +275,7 @@ ValueId read_col2im(NodeReader& in) {
   return slice(in, whole_image, ranges);
 }
 
-constexpr Operator kTable[] = {
+constexpr Operator kSampledTable[] = {
     {"Col2Im", 18, 3, 3, read_col2im},          {"DeformConv", 19, 3, 5, read_deform_conv},
     {"GridSample", 16, 2, 2, read_grid_sample}, {"MaxUnpool", 9, 2, 3, read_max_unpool},
     {"RoiAlign", 10, 3, 3, read_roi_align},
@@ -283,6 +283,6 @@ constexpr Operator kTable[] = {
 
 }  // namespace
 
-const std::span<const Operator> kSampling = kTable;
+const std::span<const Operator> kSampling = kSampledTable;
 
 }  // namespace octavo::onnx_import

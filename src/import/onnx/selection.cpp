@@ -178,7 +178,7 @@ ValueId read_einsum(NodeReader& in) {
   return einsum(in, equation, "attribute 'equation'", in.values());
 }
 
-constexpr Operator kTable[] = {
+constexpr Operator kSelectionTable[] = {
     {"BitCast", 26, 1, 1, read_bitcast},
     {"CenterCropPad", 18, 2, 2, read_center_crop_pad},
     {"Det", 11, 1, 1, read_det},
@@ -197,6 +197,6 @@ constexpr Operator kTable[] = {
 
 }  // namespace
 
-const std::span<const Operator> kSelection = kTable;
+const std::span<const Operator> kSelection = kSelectionTable;
 
 }  // namespace octavo::onnx_import

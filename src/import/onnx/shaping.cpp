@@ -231,7 +231,7 @@ ValueId read_size(NodeReader& in) {
   return in.reshape(in.extents({in.shape(in.value(0)).elements()}, "list"), {}, "value");
 }
 
-constexpr Operator kTable[] = {
+constexpr Operator kShapingTable[] = {
     {"Concat", 4, 1, kAnyNumber, read_concat},
     {"Constant", 1, 0, 0, read_constant},
     {"ConstantOfShape", 9, 1, 1, read_constant_of_shape},
@@ -254,6 +254,6 @@ constexpr Operator kTable[] = {
 
 }  // namespace
 
-const std::span<const Operator> kShaping = kTable;
+const std::span<const Operator> kShaping = kShapingTable;
 
 }  // namespace octavo::onnx_import

@@ -180,7 +180,7 @@ ValueId read_affine_grid(NodeReader& in) {
   return in.reshape(matmul(in, in.constant(std::move(grid), "points"), turned, {}, "grid"), dims, "value");
 }
 
-constexpr Operator kTable[] = {
+constexpr Operator kSignalsTable[] = {
     {"AffineGrid", 20, 2, 2, read_affine_grid},
     {"BlackmanWindow", 17, 1, 1, read_blackman},
     {"DFT", 17, 1, 3, read_dft},
@@ -192,6 +192,6 @@ constexpr Operator kTable[] = {
 
 }  // namespace
 
-const std::span<const Operator> kSignals = kTable;
+const std::span<const Operator> kSignals = kSignalsTable;
 
 }  // namespace octavo::onnx_import

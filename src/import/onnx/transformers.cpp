@@ -202,7 +202,7 @@ ValueId read_quantized_embed_layer_norm(NodeReader& in) {
                        .beta = real(6, "beta")});
 }
 
-constexpr Operator kTable[] = {
+constexpr Operator kTransformersTable[] = {
     {"RMSNormalization", 23, 2, 2, read_rms_norm},
     {"RotaryEmbedding", 23, 3, 4, read_rotary},
     {"SimplifiedLayerNormalization", 1, 2, 2, read_rms_norm},
@@ -215,7 +215,7 @@ constexpr Operator kTable[] = {
 
 }  // namespace
 
-const std::span<const Operator> kTransformers = kTable;
+const std::span<const Operator> kTransformers = kTransformersTable;
 
 void refuse_outputs(NodeReader& in, std::initializer_list<std::pair<int, std::string_view>> names,
                     std::string_view why) {

@@ -44,12 +44,12 @@ constexpr std::array<Entry, 27> kTypes = {{
     {"INT2", std::nullopt},
 }};
 
-bool is_known(int type) { return type >= 0 && type < static_cast<int>(kTypes.size()); }
+bool is_type_code(int type) { return type >= 0 && type < static_cast<int>(kTypes.size()); }
 
 }  // namespace
 
 std::optional<DType> dtype_of_onnx(int type) {
-  return is_known(type) ? kTypes[static_cast<std::size_t>(type)].dtype : std::nullopt;
+  return is_type_code(type) ? kTypes[static_cast<std::size_t>(type)].dtype : std::nullopt;
 }
 
 int onnx_type_of(DType dtype) {
@@ -59,7 +59,7 @@ int onnx_type_of(DType dtype) {
 }
 
 std::string onnx_type_name(int type) {
-  return is_known(type) ? std::string(kTypes[static_cast<std::size_t>(type)].name) : "type " + std::to_string(type);
+  return is_type_code(type) ? std::string(kTypes[static_cast<std::size_t>(type)].name) : "type " + std::to_string(type);
 }
 
 }  // namespace octavo::onnx_import

@@ -116,9 +116,7 @@ ValueId read_select_scatter(NodeReader& in) {
   return replaced(in, x, unsqueeze(in, part, Integers{axis}, "part"), axis, at, "whole");
 }
 
-constexpr Aliasing kFresh = Aliasing::fresh;
-
-constexpr Operator kTable[] = {
+constexpr Operator kConstantsTable[] = {
     {"aten.arange", "default start start_step", kFresh, read_arange},
     {"aten.full", "default", kFresh, read_full},
     {"aten.full_like", "default", kFresh, read_full_like},
@@ -136,7 +134,7 @@ constexpr Operator kTable[] = {
 
 }  // namespace
 
-const std::span<const Operator> kConstants = kTable;
+const std::span<const Operator> kConstants = kConstantsTable;
 
 ValueId replaced(NodeReader& in, ValueId x, ValueId part, std::int64_t axis, const Dim& start,
                  std::string_view suffix) {

@@ -235,10 +235,9 @@ ValueId read_size_arithmetic(NodeReader& in) {
   return in.output_size(name == "mod" ? a % b : a / b);
 }
 
-constexpr Aliasing kFresh = Aliasing::fresh, kView = Aliasing::view, kSame = Aliasing::same;
 constexpr std::string_view kScalarOrTensor = "Scalar Tensor";
 
-constexpr Operator kTable[] = {
+constexpr Operator kElementwiseTable[] = {
     {"_operator", "add floordiv mod mul sub", kFresh, read_size_arithmetic},
     {"_operator", "eq ge gt le lt ne", kFresh, read_check},
     {"aten.__and__", kScalarOrTensor, kFresh, read_bitwise<B::bitwise_and, B::logical_and>},
@@ -332,6 +331,6 @@ constexpr Operator kTable[] = {
 
 }  // namespace
 
-const std::span<const Operator> kElementwise = kTable;
+const std::span<const Operator> kElementwise = kElementwiseTable;
 
 }  // namespace octavo::pt2_import

@@ -156,9 +156,7 @@ ValueId read_channel_shuffle(NodeReader& in) {
   return in.reshape(swap_axes(in, in.reshape(x, apart, "apart"), 1, 2, "turned"), dims);
 }
 
-constexpr Aliasing kFresh = Aliasing::fresh;
-
-constexpr Operator kTable[] = {
+constexpr Operator kImagesTable[] = {
     {"aten._adaptive_avg_pool2d", "default", kFresh, read_adaptive_average_pool<2>},
     {"aten.adaptive_avg_pool1d", "default", kFresh, read_adaptive_average_pool<1>},
     {"aten.adaptive_avg_pool2d", "default", kFresh, read_adaptive_average_pool<2>},
@@ -183,6 +181,6 @@ constexpr Operator kTable[] = {
 
 }  // namespace
 
-const std::span<const Operator> kImages = kTable;
+const std::span<const Operator> kImages = kImagesTable;
 
 }  // namespace octavo::pt2_import

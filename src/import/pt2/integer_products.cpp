@@ -32,7 +32,7 @@ ValueId behind(NodeReader& in, ValueId wire, Casts casts) {
   }
 }
 
-const Node* binary_of(NodeReader& in, ValueId wire, BinaryKind kind) {
+const Node* product_binary_of(NodeReader& in, ValueId wire, BinaryKind kind) {
   const Node* node = in.built().graph.producer_if(wire, kBinary);
   return node != nullptr && node->attrs.as<BinaryAttrs>().kind == kind ? node : nullptr;
 }
@@ -49,14 +49,14 @@ struct Bytes {
 };
 Bytes bytes_of(NodeReader& in, ValueId operand) {
   const ValueId shown = behind(in, operand, Casts::pass);
-  const Node* sum = in.dtype(operand) == DType::u8 ? binary_of(in, shown, BinaryKind::add) : nullptr;
+  const Node* sum = in.dtype(operand) == DType::u8 ? product_binary_of(in, shown, BinaryKind::add) : nullptr;
   if (sum == nullptr || !is_number(in, sum->inputs[1], 128)) return {behind(in, operand, Casts::stay)};
   return {behind(in, sum->inputs[0], Casts::pass), 128};
 }
 
 // The wire is shift * (sums of the columns of w), not folded, since casts of bytes stay visible.
 bool are_column_sums(NodeReader& in, ValueId wire, ValueId w, std::int64_t shift) {
-  const Node* product = binary_of(in, wire, BinaryKind::mul);
+  const Node* product = product_binary_of(in, wire, BinaryKind::mul);
   if (product == nullptr || !is_number(in, product->inputs[1], static_cast<double>(shift))) return false;
   const Node* sums = in.built().graph.producer_if(product->inputs[0], kReduce);
   return sums != nullptr && sums->attrs.as<ReduceAttrs>() == ReduceAttrs{.axes = {0}} &&
@@ -69,7 +69,7 @@ struct Sums {
   Extents rows;  // the shape of q in the product
 };
 std::optional<Sums> sums_of(NodeReader& in, ValueId wire) {
-  const Node* less = binary_of(in, wire, BinaryKind::sub);
+  const Node* less = product_binary_of(in, wire, BinaryKind::sub);
   const Node* product = in.built().graph.producer_if(less != nullptr ? less->inputs[0] : wire, kMatmulInteger);
   if (product == nullptr || product->inputs.size() > 2) return std::nullopt;
   const ValueId w = product->inputs[1];
@@ -103,19 +103,19 @@ std::optional<ValueId> real_rows(NodeReader& in, ValueId q, ValueId scale) {
   return dequantize(in, q, {quantized->inputs[1], zero, -1}, "rows");
 }
 
-constexpr Operator kTable[] = {
+constexpr Operator kProductTable[] = {
     {"aten._int_mm", "default", Aliasing::fresh, read_int_mm},
 };
 
 }  // namespace
 
-const std::span<const Operator> kIntegerProducts = kTable;
+const std::span<const Operator> kIntegerProducts = kProductTable;
 
 std::optional<ValueId> product_of_scaled_sums(NodeReader& in, ValueId scaled, ValueId weight_scale) {
   if (in.failed()) return std::nullopt;
   if (in.is_constant(scaled)) std::swap(scaled, weight_scale);
   if (!in.is_constant(weight_scale) || in.dtype(weight_scale) != DType::f32) return std::nullopt;
-  const Node* product = binary_of(in, behind(in, scaled, Casts::stay), BinaryKind::mul);
+  const Node* product = product_binary_of(in, behind(in, scaled, Casts::stay), BinaryKind::mul);
   if (product == nullptr || in.dtype(product->inputs[0]) != DType::f32) return std::nullopt;
   const auto sums = sums_of(in, behind(in, product->inputs[0], Casts::pass));
   if (!sums) return std::nullopt;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kDeepest = 64;
 constexpr std::size_t kMostValues = std::size_t{1} << 24;
-constexpr std::size_t kErrorLimit = 100;
+constexpr std::size_t kJsonErrorLimit = 100;
 
 // Most of a document, and nothing that says what a program computes.
 constexpr std::array<std::string_view, 4> kIgnored = {"from_node", "module_call_graph", "nn_module_stack", "torch_fn"};
@@ -51,7 +51,7 @@ Result<Json> parse_json(const std::string& text, const std::string& where) {
 }
 
 void JsonPlace::report(ErrorKind kind, std::string found, std::string expected) const {
-  if (errors_->size() >= kErrorLimit) return;
+  if (errors_->size() >= kJsonErrorLimit) return;
   errors_->push_back({kind, path_, std::move(found), std::move(expected), ""});
 }
 

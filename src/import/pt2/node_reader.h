@@ -61,6 +61,7 @@ struct Building : GraphBuilder {
 
 // How a node's result relates to the memory of its first tensor argument; `same`: it is that argument.
 enum class Aliasing { fresh, view, same, in_place };
+inline constexpr Aliasing kFresh = Aliasing::fresh, kView = Aliasing::view, kSame = Aliasing::same;
 
 class NodeReader : public NodeBuilder {
  public:

@@ -145,9 +145,7 @@ ValueId read_embedding(NodeReader& in) {
   return gather(in, table, in.value("indices"), 0);
 }
 
-constexpr Aliasing kFresh = Aliasing::fresh;
-
-constexpr Operator kTable[] = {
+constexpr Operator kProductsTable[] = {
     {"aten._log_softmax", "default", kFresh, read_softmax<SoftmaxKind::log_softmax>},
     {"aten._native_batch_norm_legit_no_training", "default", kFresh, read_batch_norm},
     {"aten._softmax", "default", kFresh, read_softmax<SoftmaxKind::softmax>},
@@ -181,6 +179,6 @@ constexpr Operator kTable[] = {
 
 }  // namespace
 
-const std::span<const Operator> kProducts = kTable;
+const std::span<const Operator> kProducts = kProductsTable;
 
 }  // namespace octavo::pt2_import

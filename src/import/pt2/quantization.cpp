@@ -174,7 +174,7 @@ const Node* unary_of(NodeReader& in, ValueId wire, UnaryKind kind) {
 struct WithConstant {
   ValueId operand, constant;
 };
-std::optional<WithConstant> binary_of(NodeReader& in, ValueId wire, BinaryKind kind) {
+std::optional<WithConstant> quantization_binary_of(NodeReader& in, ValueId wire, BinaryKind kind) {
   const Node* node = in.built().graph.producer_if(wire, kBinary);
   if (node == nullptr || node->attrs.as<BinaryAttrs>().kind != kind) return std::nullopt;
   const bool commutes = kind == BinaryKind::add || kind == BinaryKind::mul;
@@ -217,9 +217,7 @@ bool is_inside(double number, IntegerRange range) {
          number <= static_cast<double>(range.highest);
 }
 
-constexpr Aliasing kFresh = Aliasing::fresh;
-
-constexpr Operator kTable[] = {
+constexpr Operator kQuantizationTable[] = {
     {"quantized_decomposed.dequantize_per_channel", "default", kFresh, read_dequantize},
     {"quantized_decomposed.dequantize_per_tensor", "default tensor tensor2", kFresh, read_dequantize},
     {"quantized_decomposed.quantize_per_channel", "default", kFresh, read_quantize},
@@ -230,7 +228,7 @@ constexpr Operator kTable[] = {
 
 }  // namespace
 
-const std::span<const Operator> kQuantized = kTable;
+const std::span<const Operator> kQuantized = kQuantizationTable;
 
 std::optional<ValueId> quantize_of_cast(NodeReader& in, ValueId clamped, DType to) {
   if (!is_8bit(to) || in.dtype(clamped) != DType::f32) return std::nullopt;
@@ -239,11 +237,11 @@ std::optional<ValueId> quantize_of_cast(NodeReader& in, ValueId clamped, DType t
   const auto bounds = clamp->attrs.as<UnaryAttrs>();
   const IntegerRange range = range_of(to);
   const bool are_inside = is_inside(bounds.alpha, range) && is_inside(bounds.beta, range) && bounds.alpha < bounds.beta;
-  const auto shifted = binary_of(in, clamp->inputs[0], BinaryKind::add);
+  const auto shifted = quantization_binary_of(in, clamp->inputs[0], BinaryKind::add);
   const auto zero_point = shifted ? exact_scalar(in, shifted->constant) : 0.0;
   const Node* round = unary_of(in, shifted ? shifted->operand : clamp->inputs[0], UnaryKind::round);
   if (!are_inside || !zero_point || round == nullptr) return std::nullopt;
-  const auto product = binary_of(in, round->inputs[0], BinaryKind::mul);
+  const auto product = quantization_binary_of(in, round->inputs[0], BinaryKind::mul);
   const auto inverse = product ? exact_scalar(in, product->constant) : std::nullopt;
   const float scale = inverse ? static_cast<float>(1.0 / *inverse) : 0.0f;
   if (!is_scale(scale) || !is_inside(*zero_point, range)) return std::nullopt;
@@ -258,7 +256,7 @@ std::optional<ValueId> dequantize_of_product(NodeReader& in, ValueId difference,
   if (in.failed()) return std::nullopt;
   if (in.is_constant(difference)) std::swap(difference, scale);
   if (!in.is_constant(scale) || !is_float(in.dtype(scale)) || in.dtype(difference) != DType::f32) return std::nullopt;
-  const auto centred = binary_of(in, through_casts(in, difference), BinaryKind::sub);
+  const auto centred = quantization_binary_of(in, through_casts(in, difference), BinaryKind::sub);
   const ValueId q = through_casts(in, centred ? centred->operand : difference);
   if (!is_8bit(in.dtype(q))) return std::nullopt;
   const auto axis = axis_of(in.shape(scale), in.rank(q));

@@ -151,9 +151,7 @@ ValueId read_einsum(NodeReader& in) {
   return einsum(in, equation, "argument 'equation'", in.values("tensors"));
 }
 
-constexpr Aliasing kFresh = Aliasing::fresh;
-
-constexpr Operator kTable[] = {
+constexpr Operator kSelectionTable[] = {
     {"aten.einsum", "default", kFresh, read_einsum},
     {"aten.flip", "default", kFresh, read_flip},
     {"aten.gather", "default", kFresh, read_gather},
@@ -171,6 +169,6 @@ constexpr Operator kTable[] = {
 
 }  // namespace
 
-const std::span<const Operator> kSelection = kTable;
+const std::span<const Operator> kSelection = kSelectionTable;
 
 }  // namespace octavo::pt2_import

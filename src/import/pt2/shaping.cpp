@@ -245,11 +245,9 @@ ValueId read_pad(NodeReader& in) {
   return pad(in, args);
 }
 
-constexpr Aliasing kFresh = Aliasing::fresh;
 // What may share memory with its argument counts as sharing it.
-constexpr Aliasing kView = Aliasing::view;
 
-constexpr Operator kTable[] = {
+constexpr Operator kShapingTable[] = {
     {"aten._unsafe_view", "default", kView, read_reshape},
     {"aten.as_strided", "default", kView, read_as_strided},
     {"aten.cat", "default", kFresh, read_cat},
@@ -284,6 +282,6 @@ constexpr Operator kTable[] = {
 
 }  // namespace
 
-const std::span<const Operator> kShaping = kTable;
+const std::span<const Operator> kShaping = kShapingTable;
 
 }  // namespace octavo::pt2_import

@@ -15,7 +15,7 @@ constexpr std::uint64_t kLargestPickle = std::uint64_t{1} << 24;
 // Views may overlap; four times the archive is more than any model needs.
 constexpr std::uint64_t kViewFactor = 4;
 constexpr std::uint64_t kFreeBytes = std::uint64_t{1} << 22;
-constexpr std::size_t kErrorLimit = 100;
+constexpr std::size_t kWeightsErrorLimit = 100;
 
 // A dimension of a stored tensor, which is always a number.
 std::int64_t known(const ProgramDim& dim, const JsonPlace& place) {
@@ -111,7 +111,7 @@ Status Weights::add_config(const std::string& entry, const std::string& folder) 
     const Status status = file ? add_pickled(name, path, "", *file) : Status(file.errors());
     for (Error error : status ? Errors() : status.errors()) {
       error.where += ", tensor '" + name + "'";
-      if (errors.size() < kErrorLimit) errors.push_back(std::move(error));
+      if (errors.size() < kWeightsErrorLimit) errors.push_back(std::move(error));
     }
   });
   if (!errors.empty()) return errors;

@@ -89,7 +89,7 @@ ValueId wide_bias(OperatorReader& in, ValueId vector, const std::vector<float>& 
 
 // The bias as a real vector. Integers are in units of x_scale * w_scale,
 // whatever scale the file gives them.
-ValueId bias_of(OperatorReader& in, const Weights& weights, std::int64_t channels, Positions at = {}) {
+ValueId convolution_bias_of(OperatorReader& in, const Weights& weights, std::int64_t channels, Positions at = {}) {
   if (!in.has(at.bias)) return {};
   const ValueId stored = in.stored(at.bias);
   if (in.failed()) return {};
@@ -229,10 +229,10 @@ ValueId add_conv(OperatorReader& in, ConvArgs args, const Weights& weights, int 
   const std::int64_t channels = in.shape(args.w).rank() > 0 ? in.shape(args.w)[0].fixed() : 0;
   if (is_dynamic(in) && !in.built().options.dequantizes_dynamic) {
     const HybridConvAttrs hybrid{.window = conv_window(in, args), .groups = args.groups};
-    const ValueId bias = bias_of(in, {}, channels);
+    const ValueId bias = convolution_bias_of(in, {}, channels);
     return hybrid_conv(in, args.x, hybrid_weights(in, weights.stored), bias, hybrid, activation);
   }
-  args.bias = bias_of(in, weights, channels);
+  args.bias = convolution_bias_of(in, weights, channels);
   const auto profile = profile_of(in);
   in.rounds_by(profile);
   remember_dilated(in, conv_window(in, args), {args.x, args.w, args.bias, args.groups, {}, activation, profile});
@@ -290,7 +290,7 @@ ValueId add_hybrid_product(OperatorReader& in, ValueId x, const ProductSizes& si
   const ValueId pixels = in.reshape(x, {sizes.rows, 1, 1, sizes.inner}, "pixels");
   const HybridConvAttrs attrs{.window = unit_window({1, 1})};
   const HybridWeights integers = hybrid_weights(in, filters);
-  const ValueId y = hybrid_conv(in, pixels, integers, bias_of(in, {}, sizes.columns), attrs, activation);
+  const ValueId y = hybrid_conv(in, pixels, integers, convolution_bias_of(in, {}, sizes.columns), attrs, activation);
   return in.reshape(y, sizes.dims, "shaped");
 }
 
@@ -314,7 +314,7 @@ ValueId read_fully_connected(OperatorReader& in) {
     return add_hybrid_product(in, x, {elements / inner, columns, inner, dims}, activation);
   const Weights weights = weights_of(in, transpose(in, w, Integers{1, 0}, "matrix"), 0, 1);
   const ValueId rows = in.reshape(x, {elements / inner, inner}, "flat");
-  const ValueId bias = bias_of(in, weights, columns);
+  const ValueId bias = convolution_bias_of(in, weights, columns);
   return in.reshape(in.activation(matmul(in, rows, weights.value, bias), activation), dims, "shaped");
 }
 
@@ -331,16 +331,14 @@ ValueId read_transpose_conv(OperatorReader& in) {
   const Weights weights = weights_of(in, w, 0, 0);
   ConvTransposeArgs args{.x = x,
                          .w = weights.value,
-                         .bias = bias_of(in, weights, filters[0], {2, 3}),
+                         .bias = convolution_bias_of(in, weights, filters[0], {2, 3}),
                          .window = window_args(in, given.padding(), {given.stride_h(), given.stride_w()}),
                          .layout = Layout::channels_last};
   end_at(in, args, sizes);
   return in.activation(conv_transpose(in, args), given.fused_activation_function());
 }
 
-constexpr Operands kReal = Operands::real;
-
-constexpr OperatorEntry kTable[] = {
+constexpr OperatorEntry kConvolutionTable[] = {
     {"CONV_2D", 2, 3, 1, kReal, read_conv},
     {"DEPTHWISE_CONV_2D", 2, 3, 1, kReal, read_depthwise_conv},
     {"FULLY_CONNECTED", 2, 3, 1, kReal, read_fully_connected},
@@ -349,7 +347,7 @@ constexpr OperatorEntry kTable[] = {
 
 }  // namespace
 
-const std::span<const OperatorEntry> kConvolutions = kTable;
+const std::span<const OperatorEntry> kConvolutions = kConvolutionTable;
 
 void end_at(OperatorReader& in, ConvTransposeArgs& args, const Numbers& sizes) {
   if (in.failed()) return;

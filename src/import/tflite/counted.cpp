@@ -47,15 +47,13 @@ ValueId read_unique(OperatorReader& in) {
   return in.with_shape(made[0], made[4], {0});
 }
 
-constexpr Operands kStored = Operands::stored;
-
-constexpr OperatorEntry kTable[] = {
+constexpr OperatorEntry kCountedTable[] = {
     {"UNIQUE", 1, 1, 2, kStored, read_unique},
     {"WHERE", 1, 1, 1, kStored, read_where},
 };
 
 }  // namespace
 
-const std::span<const OperatorEntry> kCounted = kTable;
+const std::span<const OperatorEntry> kCounted = kCountedTable;
 
 }  // namespace octavo::tflite_import

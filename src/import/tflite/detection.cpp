@@ -108,12 +108,12 @@ ValueId read_detection(OperatorReader& in) {
   return picked(corners, {1, given.most, 1}, "detection_boxes");
 }
 
-constexpr OperatorEntry kTable[] = {
+constexpr OperatorEntry kDetectionTable[] = {
     {"TFLite_Detection_PostProcess", 3, 3, 4, Operands::real, read_detection},
 };
 
 }  // namespace
 
-const std::span<const OperatorEntry> kDetection = kTable;
+const std::span<const OperatorEntry> kDetection = kDetectionTable;
 
 }  // namespace octavo::tflite_import

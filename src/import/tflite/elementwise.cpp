@@ -181,9 +181,7 @@ ValueId read_cast(OperatorReader& in) {
   return zero_padding(in, real, 0, none, one, "");
 }
 
-constexpr Operands kReal = Operands::real, kStored = Operands::stored;
-
-constexpr OperatorEntry kTable[] = {
+constexpr OperatorEntry kElementwiseTable[] = {
     {"ABS", 1, 1, 1, kReal, read_unary<U::abs>},
     {"ADD", 2, 2, 1, kReal, read_activated<B::add, file::AddOptions>},
     {"ADD_N", 1, kAnyNumber, 1, kReal, read_add_n},
@@ -249,6 +247,6 @@ constexpr OperatorEntry kTable[] = {
 
 }  // namespace
 
-const std::span<const OperatorEntry> kElementwise = kTable;
+const std::span<const OperatorEntry> kElementwise = kElementwiseTable;
 
 }  // namespace octavo::tflite_import

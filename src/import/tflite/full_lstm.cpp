@@ -18,7 +18,7 @@ float weight_scale(OperatorReader& in, int input, bool is_bytes) {
 }
 
 // [gates, ...] of the inputs from `first` on, of which one may be left out.
-ValueId joined(OperatorReader& in, int first, int count, bool is_stored, const std::string& name) {
+ValueId full_lstm_joined(OperatorReader& in, int first, int count, bool is_stored, const std::string& name) {
   std::vector<ValueId> lines;
   for (int i = first; i < first + count; ++i) {
     const ValueId line = is_stored ? in.stored(i) : in.value(i);
@@ -51,16 +51,17 @@ ValueId add_full_lstm(OperatorReader& in, const LstmAt& at, ValueId x, const Lst
   const bool projects = in.has(at.projection);
   if (projects) attrs.projection_scale = weight_scale(in, at.projection, is_bytes);
   const auto lists = [&](int first, const std::string& name) {
-    return joined(in, first + skipped, gates, is_bytes, direction.name + name);
+    return full_lstm_joined(in, first + skipped, gates, is_bytes, direction.name + name);
   };
   const bool has_peepholes = in.has(at.peepholes + 2), has_norms = at.norms >= 0 && in.has(at.norms + 1);
   std::vector<ValueId> inputs{
       x,
       lists(at.weights, "w"),
       lists(at.recurrent, "r"),
-      joined(in, at.bias + skipped, gates, false, direction.name + "bias"),
-      has_peepholes ? joined(in, at.peepholes + skipped, gates - 1, false, direction.name + "peepholes") : ValueId{},
-      has_norms ? joined(in, at.norms + skipped, gates, false, direction.name + "norms") : ValueId{},
+      full_lstm_joined(in, at.bias + skipped, gates, false, direction.name + "bias"),
+      has_peepholes ? full_lstm_joined(in, at.peepholes + skipped, gates - 1, false, direction.name + "peepholes")
+                    : ValueId{},
+      has_norms ? full_lstm_joined(in, at.norms + skipped, gates, false, direction.name + "norms") : ValueId{},
       !projects  ? ValueId{}
       : is_bytes ? in.stored(at.projection)
                  : in.value(at.projection),

@@ -171,9 +171,7 @@ ValueId read_batch_to_space(OperatorReader& in) {
   return without_width(in, blocks, slice(in, whole_image, ranges, is_line ? "image.part" : ""));
 }
 
-constexpr Operands kReal = Operands::real, kStored = Operands::stored;
-
-constexpr OperatorEntry kTable[] = {
+constexpr OperatorEntry kImagesTable[] = {
     {"AVERAGE_POOL_2D", 1, 1, 1, kReal, read_average_pool},
     {"BATCH_TO_SPACE_ND", 3, 3, 1, kStored, read_batch_to_space},
     {"DEPTH_TO_SPACE", 1, 1, 1, kStored, read_depth_to_space},
@@ -187,7 +185,7 @@ constexpr OperatorEntry kTable[] = {
 
 }  // namespace
 
-const std::span<const OperatorEntry> kImages = kTable;
+const std::span<const OperatorEntry> kImages = kImagesTable;
 
 WindowArgs window_args(OperatorReader& in, int padding, Pair stride, Pair dilation) {
   constexpr int kSame = 0, kValid = 1;

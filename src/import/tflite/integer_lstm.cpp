@@ -13,7 +13,7 @@ constexpr int kGateInFile[] = {1, 2, 3, 0};
 constexpr int kHiddenIntermediate = 4, kIntermediates = 5;
 
 // [gates, ...] of weights or biases.
-ValueId of_gates(OperatorReader& in, int first, std::size_t gates, const std::string& name) {
+ValueId integer_lstm_of_gates(OperatorReader& in, int first, std::size_t gates, const std::string& name) {
   std::vector<ValueId> lines;
   for (std::size_t gate = 0; gate < gates; ++gate)
     lines.push_back(unsqueeze(in, in.stored(first + kGateInFile[gate]), Integers{0}, name + std::to_string(gate)));
@@ -71,9 +71,9 @@ ValueId add_integer_lstm(OperatorReader& in, const LstmAt& at, ValueId x, const 
   const auto part = [&](int input) { return in.has(input) ? in.stored(input) : ValueId{}; };
   const auto state = [&](int input) { return in.tensor(input).is_variable ? ValueId{} : part(input); };
   std::vector<ValueId> inputs{x,
-                              of_gates(in, at.weights, gates, "w"),
-                              of_gates(in, at.recurrent, gates, "r"),
-                              of_gates(in, at.bias, gates, "bias"),
+                              integer_lstm_of_gates(in, at.weights, gates, "w"),
+                              integer_lstm_of_gates(in, at.recurrent, gates, "r"),
+                              integer_lstm_of_gates(in, at.bias, gates, "bias"),
                               part(at.projection),
                               part(at.projection + 1),
                               state(at.hidden),

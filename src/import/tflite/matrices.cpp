@@ -69,9 +69,7 @@ ValueId read_hashtable_lookup(OperatorReader& in) {
   return in.add(kWhere, NoAttrs{}, {mask, gather(in, values, place, Number(0)), in.scalar_like(values, 0.0, "zero")});
 }
 
-constexpr Operands kStored = Operands::stored;
-
-constexpr OperatorEntry kTable[] = {
+constexpr OperatorEntry kMatricesTable[] = {
     {"HASHTABLE_LOOKUP", 3, 3, 2, kStored, read_hashtable_lookup},
     {"MATRIX_DIAG", 1, 1, 1, kStored, read_matrix_diag},
     {"MATRIX_SET_DIAG", 2, 2, 1, kStored, read_matrix_set_diag},
@@ -79,6 +77,6 @@ constexpr OperatorEntry kTable[] = {
 
 }  // namespace
 
-const std::span<const OperatorEntry> kMatrices = kTable;
+const std::span<const OperatorEntry> kMatrices = kMatricesTable;
 
 }  // namespace octavo::tflite_import

@@ -119,9 +119,7 @@ ValueId read_max_unpool(OperatorReader& in) {
   return in.reshape(y, {s[0], s[1] * h, s[2] * w, s[3]});
 }
 
-constexpr Operands kReal = Operands::real;
-
-constexpr OperatorEntry kTable[] = {
+constexpr OperatorEntry kMediapipeTable[] = {
     {"Convolution2DTransposeBias", 3, 3, 1, kReal, read_transposed_conv},
     {"MaxPoolingWithArgmax2D", 1, 1, 2, kReal, read_max_pool_with_argmax},
     {"MaxUnpooling2D", 2, 2, 1, kReal, read_max_unpool},
@@ -129,6 +127,6 @@ constexpr OperatorEntry kTable[] = {
 
 }  // namespace
 
-const std::span<const OperatorEntry> kMediaPipe = kTable;
+const std::span<const OperatorEntry> kMediaPipe = kMediapipeTable;
 
 }  // namespace octavo::tflite_import

@@ -227,9 +227,7 @@ ValueId read_landmarks_to_matrix(OperatorReader& in) {
   return matrix_of(in, rows, shape[0]);
 }
 
-constexpr Operands kReal = Operands::real;
-
-constexpr OperatorEntry kTable[] = {
+constexpr OperatorEntry kMediapipeLandmarksTable[] = {
     {"Landmarks2TransformMatrix", 1, 1, 1, kReal, read_landmarks_to_matrix},
     {"TransformLandmarks", 2, 2, 1, kReal, read_transform_landmarks},
     {"TransformTensorBilinear", 2, 2, 1, kReal, read_transform_tensor},
@@ -237,6 +235,6 @@ constexpr OperatorEntry kTable[] = {
 
 }  // namespace
 
-const std::span<const OperatorEntry> kMediaPipeLandmarks = kTable;
+const std::span<const OperatorEntry> kMediaPipeLandmarks = kMediapipeLandmarksTable;
 
 }  // namespace octavo::tflite_import

@@ -79,6 +79,7 @@ struct Building : GraphBuilder, Frame {
 // quantize node; or values as the file stores them, where scale and zero point pass through. `pairs`: as stored,
 // complex numbers among them, pairs along a last axis of their own.
 enum class Operands { real, stored, pairs };
+inline constexpr Operands kReal = Operands::real, kStored = Operands::stored, kPairs = Operands::pairs;
 
 class OperatorReader : public NodeBuilder {
  public:

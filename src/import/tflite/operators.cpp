@@ -10,7 +10,7 @@ namespace {
 using Table = std::span<const OperatorEntry>;
 using ByName = std::map<std::string_view, const OperatorEntry*>;
 
-ByName joined(std::initializer_list<Table> tables) {
+ByName operators_joined(std::initializer_list<Table> tables) {
   ByName all;
   for (const Table& table : tables) {
     for (const OperatorEntry& entry : table) all.emplace(entry.name, &entry);
@@ -26,9 +26,10 @@ const OperatorEntry* find(const ByName& all, std::string_view name) {
 }  // namespace
 
 const OperatorEntry* find_operator(int code, std::string_view custom) {
-  static const ByName kBuiltin = joined({kConvolutions, kCounted, kElementwise, kImages, kMatrices, kRecurrentLayers,
-                                         kReductions, kSelection, kShaping, kSpectra, kVolumes});
-  static const ByName kCustom = joined({kDetection, kMediaPipe, kMediaPipeLandmarks});
+  static const ByName kBuiltin =
+      operators_joined({kConvolutions, kCounted, kElementwise, kImages, kMatrices, kRecurrentLayers, kReductions,
+                        kSelection, kShaping, kSpectra, kVolumes});
+  static const ByName kCustom = operators_joined({kDetection, kMediaPipe, kMediaPipeLandmarks});
   return code == kCustomCode ? find(kCustom, custom) : find(kBuiltin, builtin_name(code));
 }
 

@@ -20,7 +20,7 @@ constexpr int kAuxiliary = 39, kTwoWayInputs = 48;
 
 // One tensor of all gates, in a recurrence's order: i, o, f, c. Without an input gate, i = 1 - f, which is f of the
 // negative sum.
-ValueId of_gates(OperatorReader& in, int first, bool has_input, const std::string& name) {
+ValueId recurrent_of_gates(OperatorReader& in, int first, bool has_input, const std::string& name) {
   const ValueId f = in.value(first + 1);
   const ValueId i = has_input ? in.value(first) : in.unary({.kind = UnaryKind::neg}, f, name + ".negative");
   return concat(in, {i, in.value(first + 3), f, in.value(first + 2)}, 0, name);
@@ -44,7 +44,7 @@ ValueId peepholes_of(OperatorReader& in, const LstmAt& at, bool has_input, const
   return concat(in, lines, 0, name + "peepholes");
 }
 
-void require_floats(OperatorReader& in, ValueId x, int weights) {
+void recurrent_require_floats(OperatorReader& in, ValueId x, int weights) {
   if (in.failed()) return;
   const bool is_read_as_floats = in.built().options.dequantizes_dynamic && is_8bit(in.tensor(weights).dtype);
   if ((in.tensor(weights).dtype != DType::f32 && !is_read_as_floats) || in.dtype(x) != DType::f32)
@@ -55,14 +55,14 @@ void require_floats(OperatorReader& in, ValueId x, int weights) {
 ValueId add_lstm(OperatorReader& in, const LstmAt& at, ValueId x, const LstmOptions& options,
                  const LstmDirection& direction) {
   if (needs_full_lstm(in, at, options)) return add_full_lstm(in, at, x, options, direction);
-  require_floats(in, x, at.weights + 1);
+  recurrent_require_floats(in, x, at.weights + 1);
   const std::string& name = direction.name;
   const UnaryAttrs function = cell_function(in, options.function);
   if (in.failed()) return {};
   const bool has_input = has_input_gate(in, at);
-  const ValueId w = turned(in, of_gates(in, at.weights, has_input, name + "w"), name + "wt");
-  const ValueId r = turned(in, of_gates(in, at.recurrent, has_input, name + "r"), name + "rt");
-  const ValueId products = matmul(in, x, w, of_gates(in, at.bias, has_input, name + "bias"), name + "inputs");
+  const ValueId w = turned(in, recurrent_of_gates(in, at.weights, has_input, name + "w"), name + "wt");
+  const ValueId r = turned(in, recurrent_of_gates(in, at.recurrent, has_input, name + "r"), name + "rt");
+  const ValueId products = matmul(in, x, w, recurrent_of_gates(in, at.bias, has_input, name + "bias"), name + "inputs");
   std::vector<ValueId> inputs{
       products, r, {}, first_state(in, at.hidden), first_state(in, at.cell), peepholes_of(in, at, has_input, name)};
   if (in.failed()) return {};
@@ -159,7 +159,7 @@ struct RnnAt {
 // h of every step [T, B, H]: h = f(x w + h r + bias).
 ValueId add_rnn(OperatorReader& in, const RnnAt& at, ValueId x, int function, const std::string& name,
                 bool is_backward = false) {
-  require_floats(in, x, at.weights);
+  recurrent_require_floats(in, x, at.weights);
   const UnaryAttrs candidate = cell_function(in, function);
   const ValueId w = turned(in, in.value(at.weights), name + "wt");
   const ValueId r = turned(in, in.value(at.recurrent), name + "rt");
@@ -200,9 +200,7 @@ ValueId read_two_way_rnn(OperatorReader& in) {
   return both(in, forward, backward, given.merge_outputs());
 }
 
-constexpr Operands kReal = Operands::real;
-
-constexpr OperatorEntry kTable[] = {
+constexpr OperatorEntry kRecurrentTable[] = {
     {"BIDIRECTIONAL_SEQUENCE_LSTM", kAuxiliary, kTwoWayInputs, kAnyNumber, kReal, read_two_way_lstm},
     {"BIDIRECTIONAL_SEQUENCE_RNN", 9, 12, kAnyNumber, kReal, read_two_way_rnn},
     {"LSTM", 5, kInputs, kAnyNumber, kReal, read_lstm},
@@ -214,7 +212,7 @@ constexpr OperatorEntry kTable[] = {
 
 }  // namespace
 
-const std::span<const OperatorEntry> kRecurrentLayers = kTable;
+const std::span<const OperatorEntry> kRecurrentLayers = kRecurrentTable;
 
 bool has_input_gate(OperatorReader& in, const LstmAt& at) {
   if (in.has(at.weights)) return true;

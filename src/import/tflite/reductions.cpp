@@ -151,9 +151,7 @@ ValueId read_softmax(OperatorReader& in) {
   return softmax(in, scaled(in, x, beta, "scaled"), -1);
 }
 
-constexpr Operands kReal = Operands::real;
-
-constexpr OperatorEntry kTable[] = {
+constexpr OperatorEntry kReductionsTable[] = {
     {"ARG_MAX", 2, 2, 1, kReal, read_argmax<ArgKind::max>},
     {"ARG_MIN", 2, 2, 1, kReal, read_argmax<ArgKind::min>},
     {"BATCH_MATMUL", 2, 2, 1, kReal, read_batch_matmul},
@@ -178,6 +176,6 @@ constexpr OperatorEntry kTable[] = {
 
 }  // namespace
 
-const std::span<const OperatorEntry> kReductions = kTable;
+const std::span<const OperatorEntry> kReductions = kReductionsTable;
 
 }  // namespace octavo::tflite_import

@@ -250,9 +250,7 @@ ValueId read_zeros_like(OperatorReader& in) {
   return in.failed() ? ValueId{} : expand(in, in.scalar_like(x, 0.0, "zero"), in.shape(x).to_vector());
 }
 
-constexpr Operands kReal = Operands::real, kStored = Operands::stored;
-
-constexpr OperatorEntry kTable[] = {
+constexpr OperatorEntry kSelectionTable[] = {
     {"BROADCAST_TO", 2, 2, 1, kStored, read_broadcast_to},
     {"BUCKETIZE", 1, 1, 1, kReal, read_bucketize},
     {"DYNAMIC_UPDATE_SLICE", 3, 3, 1, kStored, read_dynamic_update_slice},
@@ -276,6 +274,6 @@ constexpr OperatorEntry kTable[] = {
 
 }  // namespace
 
-const std::span<const OperatorEntry> kSelection = kTable;
+const std::span<const OperatorEntry> kSelection = kSelectionTable;
 
 }  // namespace octavo::tflite_import

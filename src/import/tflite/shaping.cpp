@@ -300,9 +300,7 @@ ValueId read_mirror_pad(OperatorReader& in) {
   return pad(in, args);
 }
 
-constexpr Operands kReal = Operands::real, kStored = Operands::stored, kPairs = Operands::pairs;
-
-constexpr OperatorEntry kTable[] = {
+constexpr OperatorEntry kShapingTable[] = {
     {"BROADCAST_ARGS", 2, 2, 1, kStored, read_broadcast_args},
     {"CONCATENATION", 1, kAnyNumber, 1, kReal, read_concat},
     {"DENSIFY", 1, 1, 1, kStored, read_densify},
@@ -326,7 +324,7 @@ constexpr OperatorEntry kTable[] = {
 
 }  // namespace
 
-const std::span<const OperatorEntry> kShaping = kTable;
+const std::span<const OperatorEntry> kShaping = kShapingTable;
 
 ValueId zero_padding(OperatorReader& in, ValueId x, int input, Integers begin, Integers end, std::string_view suffix) {
   if (in.failed()) return {};

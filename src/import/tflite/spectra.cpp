@@ -48,9 +48,7 @@ ValueId read_complex_abs(OperatorReader& in) {
   return in.unary({.kind = UnaryKind::sqrt}, sum);
 }
 
-constexpr Operands kPairs = Operands::pairs;
-
-constexpr OperatorEntry kTable[] = {
+constexpr OperatorEntry kSpectraTable[] = {
     {"COMPLEX_ABS", 1, 1, 1, kPairs, read_complex_abs},
     {"IMAG", 1, 1, 1, kPairs, read_part<1>},
     {"REAL", 1, 1, 1, kPairs, read_part<0>},
@@ -59,6 +57,6 @@ constexpr OperatorEntry kTable[] = {
 
 }  // namespace
 
-const std::span<const OperatorEntry> kSpectra = kTable;
+const std::span<const OperatorEntry> kSpectra = kSpectraTable;
 
 }  // namespace octavo::tflite_import

@@ -11,7 +11,7 @@
 namespace octavo {
 namespace {
 
-struct Params {
+struct ArgmaxParams {
   std::int64_t n = 1, inner = 1;
   std::int64_t element_bytes = 4;
   std::int64_t parts = 1;  // of `inner` neighbours
@@ -21,7 +21,7 @@ struct Params {
 
 constexpr std::int64_t kPart = 512;  // neighbours
 
-void run(const Params& p, const StepBuffers& buffers, ItemRange range) {
+void run_argmax(const ArgmaxParams& p, const StepBuffers& buffers, ItemRange range) {
   const ItemRange units = p.chunks.units_of(range);
   auto* y = reinterpret_cast<std::int64_t*>(buffers.outputs[0]);
   if (p.inner == 1) {
@@ -35,15 +35,15 @@ void run(const Params& p, const StepBuffers& buffers, ItemRange range) {
   }
 }
 
-int axis_of(const CallView& call) {
+int argmax_axis_of(const CallView& call) {
   const auto axis = static_cast<int>(call.attrs->as<ArgmaxAttrs>().axis);
   return axis < 0 ? axis + call.input(0).shape->rank() : axis;
 }
 
-std::string refuse(const CallView& call) {
+std::string refuse_argmax(const CallView& call) {
   const DType dtype = call.input(0).dtype;
   if (dtype != DType::f32 && !is_8bit(dtype)) return "needs f32 or 8 bit";
-  if ((*call.input(0).shape)[axis_of(call)] > std::numeric_limits<std::int32_t>::max())
+  if ((*call.input(0).shape)[argmax_axis_of(call)] > std::numeric_limits<std::int32_t>::max())
     return "needs an axis of less than 2^31 elements";
   return {};
 }
@@ -56,47 +56,50 @@ ArgmaxFunction function_of(const ArgmaxFunctions& functions, DType dtype, const 
 }
 
 template <const ArgmaxFunctions& functions>
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
+Result<std::unique_ptr<Step>> make_argmax(const CallView& call, const StepSpec&) {
   const Shape& x = *call.input(0).shape;
   const DType dtype = call.input(0).dtype;
-  const int axis = axis_of(call);
-  Params p{.n = x[axis],
-           .inner = x.elements(axis + 1, x.rank()),
-           .element_bytes = static_cast<std::int64_t>(size_of(dtype)),
-           .function = function_of(functions, dtype, call.attrs->as<ArgmaxAttrs>())};
+  const int axis = argmax_axis_of(call);
+  ArgmaxParams p{.n = x[axis],
+                 .inner = x.elements(axis + 1, x.rank()),
+                 .element_bytes = static_cast<std::int64_t>(size_of(dtype)),
+                 .function = function_of(functions, dtype, call.attrs->as<ArgmaxAttrs>())};
   p.parts = (p.inner + kPart - 1) / kPart;
   const std::int64_t outer = x.elements() == 0 ? 0 : x.elements(0, axis);
   p.chunks = p.inner == 1 ? Chunks::of(outer, 4 * p.n * p.element_bytes)
                           : Chunks::of(outer * p.parts, 4 * p.n * std::min(kPart, p.inner) * p.element_bytes);
   const std::int64_t items = p.chunks.items();
-  return make_step(std::move(p), items, run);
+  return make_step(std::move(p), items, run_argmax);
 }
 
 // Picoseconds per element; a line by itself takes some nanoseconds more.
 template <int kPicoseconds>
-double cost(const OpCall& call, const Machine&) {
+double argmax_cost(const OpCall& call, const Machine&) {
   return 200.0 + 1e-3 * kPicoseconds * static_cast<double>(call.inputs[0]->shape.elements()) +
          10.0 * static_cast<double>(call.outputs[0].shape.elements());
 }
 
 template <const ArgmaxFunctions& functions, Isa isa, int kPicoseconds>
-constexpr KernelChoice kernel(std::string_view name) {
-  return {.code = {.name = name, .op = "argmax", .needs = isa, .prepare = prepare_by<refuse, make<functions>>},
-          .refusal = refusal_by<refuse>,
-          .cost = cost<kPicoseconds>};
+constexpr KernelChoice argmax_kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "argmax",
+                   .needs = isa,
+                   .prepare = prepare_by<refuse_argmax, make_argmax<functions>>},
+          .refusal = refusal_by<refuse_argmax>,
+          .cost = argmax_cost<kPicoseconds>};
 }
 
-constexpr KernelChoice kChoices[] = {
-    kernel<kArgmaxScalar, Isa::scalar, 1500>("argmax_portable"),
-    kernel<kArgmaxAvx2, Isa::avx2, 300>("argmax_avx2"),
-    kernel<kArgmaxAvx512, Isa::avx512, 200>("argmax_avx512"),
-    kernel<kArgmaxNeon, Isa::neon, 600>("argmax_neon"),
+constexpr KernelChoice kArgmaxChoices[] = {
+    argmax_kernel<kArgmaxScalar, Isa::scalar, 1500>("argmax_portable"),
+    argmax_kernel<kArgmaxAvx2, Isa::avx2, 300>("argmax_avx2"),
+    argmax_kernel<kArgmaxAvx512, Isa::avx512, 200>("argmax_avx512"),
+    argmax_kernel<kArgmaxNeon, Isa::neon, 600>("argmax_neon"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kArgmaxCodes = codes_of(kArgmaxChoices);
 
 }  // namespace
 
-std::span<const KernelCode> argmax_codes() { return kCodes; }
-std::span<const KernelChoice> argmax_choices() { return kChoices; }
+std::span<const KernelCode> argmax_codes() { return kArgmaxCodes; }
+std::span<const KernelChoice> argmax_choices() { return kArgmaxChoices; }
 
 }  // namespace octavo

@@ -12,10 +12,10 @@
 namespace octavo {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kAttentionInfinity = std::numeric_limits<float>::infinity();
 constexpr std::int64_t kItemRows = 4 * kAttentionRows;  // of one head
 
-struct Params {
+struct AttentionParams {
   AttentionAttrs attrs;
   std::int64_t images = 1, queries = 0, keys = 0;
   std::int64_t q_columns = 0, k_columns = 0, v_columns = 0;
@@ -34,7 +34,7 @@ struct Params {
 // One thread's buffers and what lies in them.
 class Worker {
  public:
-  Worker(const Params& params, const StepBuffers& buffers)
+  Worker(const AttentionParams& params, const StepBuffers& buffers)
       : p_(params),
         buffers_(buffers),
         keys_(reinterpret_cast<float*>(buffers.scratch)),
@@ -80,15 +80,15 @@ class Worker {
       std::fill_n(to, p_.keys, 0.0f);
     } else if (p_.mask_is_boolean) {
       const auto* kept = reinterpret_cast<const std::uint8_t*>(buffers_.inputs[kAttentionMask]) + offset;
-      for (std::int64_t j = 0; j < p_.keys; ++j) to[j] = kept[j * step] != 0 ? 0.0f : -kInfinity;
+      for (std::int64_t j = 0; j < p_.keys; ++j) to[j] = kept[j * step] != 0 ? 0.0f : -kAttentionInfinity;
     } else {
       const float* added = input(kAttentionMask) + offset;
       for (std::int64_t j = 0; j < p_.keys; ++j) to[j] = added[j * step];
     }
     if (p_.attrs.is_causal && query + 1 < p_.keys) {
-      for (std::int64_t j = query + 1; j < p_.keys; ++j) to[j] -= kInfinity;
+      for (std::int64_t j = query + 1; j < p_.keys; ++j) to[j] -= kAttentionInfinity;
     }
-    std::fill(to + p_.keys, to + p_.padded_keys(), -kInfinity);
+    std::fill(to + p_.keys, to + p_.padded_keys(), -kAttentionInfinity);
   }
 
   bool has_one_mask_for_all_queries() const { return p_.mask.query_stride == 0 && !p_.attrs.is_causal; }
@@ -125,19 +125,19 @@ class Worker {
                         .y_stride = y_columns});
   }
 
-  const Params& p_;
+  const AttentionParams& p_;
   const StepBuffers& buffers_;
   float *keys_, *values_, *scores_, *mask_;
   std::int64_t packed_ = -1;  // image and group of the packed keys
   std::int64_t masked_ = -1;  // offset of the mask row that is made
 };
 
-void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
+void run_attention(const AttentionParams& params, const StepBuffers& buffers, ItemRange range) {
   Worker worker(params, buffers);
   for (std::int64_t item = range.begin; item < range.end; ++item) worker.run(item);
 }
 
-Params params_of(const CallView& call) {
+AttentionParams attention_params_of(const CallView& call) {
   const auto& attrs = call.attrs->as<AttentionAttrs>();
   const auto sizes = AttentionSizes::of(*call.input(0).shape, *call.input(1).shape);
   const auto columns = [&](std::size_t i) {
@@ -158,7 +158,7 @@ Params params_of(const CallView& call) {
       .mask = mask.exists() ? AttentionMaskLayout::of(*mask.shape, Shape(sizes.scores(attrs))) : AttentionMaskLayout{}};
 }
 
-std::string refuse(const CallView& call) {
+std::string refuse_attention(const CallView& call) {
   constexpr std::int64_t kMostFloats = std::int64_t{1} << 28;
   const auto& attrs = call.attrs->as<AttentionAttrs>();
   const std::int64_t keys = AttentionSizes::of(*call.input(0).shape, *call.input(1).shape).keys;
@@ -167,18 +167,18 @@ std::string refuse(const CallView& call) {
 }
 
 template <const AttentionFunctions& functions>
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
-  Params params = params_of(call);
+Result<std::unique_ptr<Step>> make_attention(const CallView& call, const StepSpec&) {
+  AttentionParams params = attention_params_of(call);
   params.functions = &functions;
   const std::int64_t items = call.output().elements() == 0 ? 0 : params.images * params.attrs.heads * params.blocks();
   const auto scratch = static_cast<std::size_t>(params.scratch_floats()) * sizeof(float);
-  return make_step(std::move(params), items, run, scratch);
+  return make_step(std::move(params), items, run_attention, scratch);
 }
 
 // Nanoseconds of a thousand products, and of a score's exponential and what goes with it.
 template <int kProducts, int kScore>
-double cost(const OpCall& call, const Machine&) {
-  const Params params = params_of(view_of(call));
+double attention_cost(const OpCall& call, const Machine&) {
+  const AttentionParams params = attention_params_of(view_of(call));
   const double scores =
       static_cast<double>(params.images * params.attrs.heads * params.queries) * static_cast<double>(params.keys);
   const auto products = static_cast<double>(params.attrs.head_size + params.attrs.value_size);
@@ -186,23 +186,26 @@ double cost(const OpCall& call, const Machine&) {
 }
 
 template <const AttentionFunctions& functions, Isa isa, int kProducts, int kScore>
-constexpr KernelChoice kernel(std::string_view name) {
-  return {.code = {.name = name, .op = "attention", .needs = isa, .prepare = prepare_by<refuse, make<functions>>},
-          .refusal = refusal_by<refuse>,
-          .cost = cost<kProducts, kScore>};
+constexpr KernelChoice attention_kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "attention",
+                   .needs = isa,
+                   .prepare = prepare_by<refuse_attention, make_attention<functions>>},
+          .refusal = refusal_by<refuse_attention>,
+          .cost = attention_cost<kProducts, kScore>};
 }
 
-constexpr KernelChoice kChoices[] = {
-    kernel<kAttentionScalar, Isa::scalar, 1500, 12000>("attention_f32_portable"),
-    kernel<kAttentionAvx2, Isa::avx2, 45, 1500>("attention_f32_avx2"),
-    kernel<kAttentionAvx512, Isa::avx512, 25, 800>("attention_f32_avx512"),
-    kernel<kAttentionNeon, Isa::neon, 90, 3000>("attention_f32_neon"),
+constexpr KernelChoice kAttentionChoices[] = {
+    attention_kernel<kAttentionScalar, Isa::scalar, 1500, 12000>("attention_f32_portable"),
+    attention_kernel<kAttentionAvx2, Isa::avx2, 45, 1500>("attention_f32_avx2"),
+    attention_kernel<kAttentionAvx512, Isa::avx512, 25, 800>("attention_f32_avx512"),
+    attention_kernel<kAttentionNeon, Isa::neon, 90, 3000>("attention_f32_neon"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kAttentionCodes = codes_of(kAttentionChoices);
 
 }  // namespace
 
-std::span<const KernelCode> attention_codes() { return kCodes; }
-std::span<const KernelChoice> attention_choices() { return kChoices; }
+std::span<const KernelCode> attention_codes() { return kAttentionCodes; }
+std::span<const KernelChoice> attention_choices() { return kAttentionChoices; }
 
 }  // namespace octavo

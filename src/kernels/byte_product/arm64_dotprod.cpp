@@ -7,12 +7,14 @@ namespace octavo {
 namespace {
 
 // Whoever has dot products has what float/ finishes sums by.
-void finish(const RowEpilogue& epilogue, const std::int32_t* sums, std::int64_t rows, std::int64_t n, void* y) {
+void byte_product_arm64_dotprod_finish(const RowEpilogue& epilogue, const std::int32_t* sums, std::int64_t rows,
+                                       std::int64_t n, void* y) {
   kSumsNeon.finish(epilogue, sums, rows, n, y);
 }
 
 }  // namespace
 
-constexpr ByteProductFunctions kByteProductDotprod{.multiply = &multiply<NeonDot, 4>, .finish = &finish};
+constexpr ByteProductFunctions kByteProductDotprod{.multiply = &multiply<NeonDot, 4>,
+                                                   .finish = &byte_product_arm64_dotprod_finish};
 
 }  // namespace octavo

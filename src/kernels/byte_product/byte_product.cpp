@@ -42,7 +42,7 @@ Schedule chosen_schedule(const Sizes& sizes) {
   return {sizes.most_rows(), ByteProductFunctions::padded_columns(std::max<std::int64_t>(1, sizes.n))};
 }
 
-bool is_legal(const Schedule& s, const Sizes& sizes) {
+bool byte_product_is_legal(const Schedule& s, const Sizes& sizes) {
   const Schedule most = chosen_schedule(sizes);
   return s.rows >= 1 && s.rows <= most.rows && s.columns >= 1 && s.columns <= most.columns &&
          s.columns == ByteProductFunctions::padded_columns(s.columns);
@@ -52,12 +52,12 @@ std::optional<Schedule> decode(std::span<const std::byte> bytes, const Sizes& si
   const auto numbers = decode_schedule(bytes, std::size(kKnobs));
   if (!numbers) return std::nullopt;
   const Schedule schedule{(*numbers)[0], (*numbers)[1]};
-  return is_legal(schedule, sizes) ? std::optional(schedule) : std::nullopt;
+  return byte_product_is_legal(schedule, sizes) ? std::optional(schedule) : std::nullopt;
 }
 
 // ---- scratch ----
 
-struct Params {
+struct ByteProductParams {
   std::int64_t m = 1, k = 1, n = 1;
   std::vector<std::pair<std::int64_t, std::int64_t>> offsets;  // elements, of each pair of matrices
   Schedule schedule;
@@ -71,18 +71,18 @@ struct Params {
 std::int64_t packed_bytes(std::int64_t k, std::int64_t n) {
   return whole_lines(ByteProductFunctions::padded_columns(n) * ByteProductFunctions::quads(k) * 4);
 }
-struct ScratchSizes {
+struct ByteProductScratchSizes {
   std::int64_t packed, column_terms, row_quads, sums;  // bytes
   std::int64_t total() const { return packed + column_terms + row_quads + sums; }
 };
-ScratchSizes scratch_sizes(const Params& p) {
+ByteProductScratchSizes byte_product_scratch_sizes(const ByteProductParams& p) {
   const auto [rows, columns] = p.schedule;
   return {.packed = packed_bytes(p.k, columns),
           .column_terms = whole_lines(columns * 4),
           .row_quads = whole_lines(rows * ByteProductFunctions::quads(p.k) * 4),
           .sums = whole_lines(rows * columns * 4)};
 }
-void place(std::byte* scratch, const ScratchSizes& sizes, ByteProduct& product) {
+void byte_product_place(std::byte* scratch, const ByteProductScratchSizes& sizes, ByteProduct& product) {
   const auto take = [&](std::int64_t bytes) {
     auto* part = reinterpret_cast<std::int32_t*>(scratch);
     scratch += bytes;
@@ -97,7 +97,7 @@ void place(std::byte* scratch, const ScratchSizes& sizes, ByteProduct& product) 
 // ---- a run ----
 
 // Items lie matrix by matrix, columns by columns, so that a thread packs the same columns once.
-void run(const Params& p, const StepBuffers& buffers, ItemRange range) {
+void run_byte_product(const ByteProductParams& p, const StepBuffers& buffers, ItemRange range) {
   const auto [rows, columns] = p.schedule;
   const std::int64_t row_items = (p.m + rows - 1) / rows, column_items = (p.n + columns - 1) / columns;
   ByteProduct product{.a = p.a,
@@ -106,7 +106,7 @@ void run(const Params& p, const StepBuffers& buffers, ItemRange range) {
                       .b_stride = p.n,
                       .quads = ByteProductFunctions::quads(p.k),
                       .padded_columns = columns};
-  place(buffers.scratch, scratch_sizes(p), product);
+  byte_product_place(buffers.scratch, byte_product_scratch_sizes(p), product);
   std::int64_t packed = -1;  // where in b
   for (std::int64_t item = range.begin; item < range.end; ++item) {
     const std::int64_t matrix = item / row_items / column_items, row = item % row_items * rows,
@@ -129,7 +129,7 @@ void run(const Params& p, const StepBuffers& buffers, ItemRange range) {
 
 // ---- calls ----
 
-std::string refuse(const CallView& call) {
+std::string refuse_byte_product(const CallView& call) {
   const auto product = Product::of(*call.input(0).shape, *call.input(1).shape);
   if (product->batch.elements() > std::int64_t{1} << 20) return "needs at most 2^20 matrices";
   if (product->k == 0) return "needs a depth";
@@ -138,31 +138,32 @@ std::string refuse(const CallView& call) {
   return step_epilogue_refusal<QuantizedMatmulAttrs, kMatmulOperands>(call);
 }
 
-Sizes sizes_of(const Product& product) {
+Sizes byte_product_sizes_of(const Product& product) {
   return {static_cast<std::int64_t>(product.offsets().size()), product.m, product.k, product.n};
 }
 
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec, const ByteProductFunctions& functions) {
+Result<std::unique_ptr<Step>> make_byte_product(const CallView& call, const StepSpec& spec,
+                                                const ByteProductFunctions& functions) {
   const auto& attrs = call.attrs->as<QuantizedMatmulAttrs>();
   const Product product = *Product::of(*call.input(0).shape, *call.input(1).shape);
-  const Sizes sizes = sizes_of(product);
+  const Sizes sizes = byte_product_sizes_of(product);
   const auto schedule = spec.schedule.empty() ? chosen_schedule(sizes) : decode(spec.schedule, sizes);
   if (!schedule) return refused_at_load(spec, "needs a schedule that is legal for the shape");
-  Params params{.m = product.m,
-                .k = product.k,
-                .n = product.n,
-                .offsets = product.offsets(),
-                .schedule = *schedule,
-                .a = {.is_signed = call.input(0).dtype == DType::s8, .zero_point = attrs.a_zero_point},
-                .b = {.is_signed = call.input(1).dtype == DType::s8, .zero_point = attrs.b_zero_point},
-                .epilogue = *StepEpilogue::of(attrs.epilogue, kMatmulOperands, call),
-                .y_bytes = size_of(call.output().dtype),
-                .functions = &functions};
+  ByteProductParams params{.m = product.m,
+                           .k = product.k,
+                           .n = product.n,
+                           .offsets = product.offsets(),
+                           .schedule = *schedule,
+                           .a = {.is_signed = call.input(0).dtype == DType::s8, .zero_point = attrs.a_zero_point},
+                           .b = {.is_signed = call.input(1).dtype == DType::s8, .zero_point = attrs.b_zero_point},
+                           .epilogue = *StepEpilogue::of(attrs.epilogue, kMatmulOperands, call),
+                           .y_bytes = size_of(call.output().dtype),
+                           .functions = &functions};
   const Shape& y = *call.output().shape;
   params.channels = y.rank() == 0 ? 1 : std::max<std::int64_t>(1, y[y.rank() - 1]);
   const std::int64_t items = y.elements() == 0 ? 0 : sizes.items(*schedule);
-  const auto scratch = static_cast<std::size_t>(scratch_sizes(params).total());
-  return make_step(std::move(params), items, run, scratch, schedule->encode());
+  const auto scratch = static_cast<std::size_t>(byte_product_scratch_sizes(params).total());
+  return make_step(std::move(params), items, run_byte_product, scratch, schedule->encode());
 }
 
 constexpr double kPerPacked = 0.1, kPerResult = 0.3;  // ns
@@ -176,27 +177,33 @@ constexpr double ns_per_mac(Isa isa) {
   }
 }
 
-double packed_elements(const OpCall& call) { return static_cast<double>(call.inputs[1]->shape.elements()); }
+double byte_product_packed_elements(const OpCall& call) {
+  return static_cast<double>(call.inputs[1]->shape.elements());
+}
 
 // Nanoseconds: multiplies, and the packing of b.
 template <Isa isa>
-double cost(const OpCall& call, const Machine&) {
+double byte_product_cost(const OpCall& call, const Machine&) {
   const Shape& a = call.inputs[0]->shape;
   const double results = static_cast<double>(call.outputs[0].shape.elements()),
                depth = static_cast<double>(a[a.rank() - 1]);
-  return 500.0 + results * depth * ns_per_mac(isa) + results * kPerResult + packed_elements(call) * kPerPacked;
+  return 500.0 + results * depth * ns_per_mac(isa) + results * kPerResult +
+         byte_product_packed_elements(call) * kPerPacked;
 }
 
-Product product_of(const OpCall& call) { return *Product::of(call.inputs[0]->shape, call.inputs[1]->shape); }
+Product byte_product_product_of(const OpCall& call) {
+  return *Product::of(call.inputs[0]->shape, call.inputs[1]->shape);
+}
 
 // Of the thread that takes longest: its share of the items, and b's columns that these read.
 template <Isa isa>
-std::vector<Candidate> candidates(const OpCall& call, const Machine& machine, int threads) {
+std::vector<Candidate> byte_product_candidates(const OpCall& call, const Machine& machine, int threads) {
   constexpr double kItem = 40.0;  // ns
-  const Sizes sizes = sizes_of(product_of(call));
+  const Sizes sizes = byte_product_sizes_of(byte_product_product_of(call));
   const Schedule most = chosen_schedule(sizes);
   if (sizes.items(most) == 0) return {};
-  const double packing = kPerPacked * packed_elements(call), rest = cost<isa>(call, machine) - packing;
+  const double packing = kPerPacked * byte_product_packed_elements(call),
+               rest = byte_product_cost<isa>(call, machine) - packing;
   std::vector<Candidate> all;
   const auto add = [&](const Schedule& tried) {
     const std::int64_t items = sizes.items(tried), slowest = (items + threads - 1) / threads;
@@ -217,39 +224,39 @@ std::vector<Candidate> candidates(const OpCall& call, const Machine& machine, in
   return all;
 }
 
-std::string schedule_refusal(const OpCall& call, const Machine&, std::span<const std::byte> schedule) {
-  return decode(schedule, sizes_of(product_of(call))) ? "" : "is not legal for this shape";
+std::string byte_product_schedule_refusal(const OpCall& call, const Machine&, std::span<const std::byte> schedule) {
+  return decode(schedule, byte_product_sizes_of(byte_product_product_of(call))) ? "" : "is not legal for this shape";
 }
 
 // `evex`: the same for processors without the VEX encoding of AVX-VNNI.
 template <const ByteProductFunctions& functions, const ByteProductFunctions& evex>
-Result<std::unique_ptr<Step>> make_encoded(const CallView& call, const StepSpec& spec) {
-  return make(call, spec, has_vex_vnni() ? functions : evex);
+Result<std::unique_ptr<Step>> make_byte_product_encoded(const CallView& call, const StepSpec& spec) {
+  return make_byte_product(call, spec, has_vex_vnni() ? functions : evex);
 }
 
 template <const ByteProductFunctions& functions, Isa isa, const ByteProductFunctions& evex = functions>
-constexpr KernelChoice kernel(std::string_view name) {
+constexpr KernelChoice byte_product_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "quantized_matmul",
                    .needs = isa,
                    .knobs = kKnobs,
-                   .prepare = prepare_by<refuse, make_encoded<functions, evex>>},
-          .refusal = refusal_by<refuse>,
-          .cost = cost<isa>,
-          .candidates = candidates<isa>,
-          .schedule_refusal = schedule_refusal};
+                   .prepare = prepare_by<refuse_byte_product, make_byte_product_encoded<functions, evex>>},
+          .refusal = refusal_by<refuse_byte_product>,
+          .cost = byte_product_cost<isa>,
+          .candidates = byte_product_candidates<isa>,
+          .schedule_refusal = byte_product_schedule_refusal};
 }
 
-constexpr KernelChoice kChoices[] = {
-    kernel<kByteProductAvxVnni, Isa::avxvnni, kByteProductEvexVnni>("product_q8_4x16_avxvnni"),
-    kernel<kByteProductAvx512Vnni, Isa::avx512vnni>("product_q8_8x32_avx512vnni"),
-    kernel<kByteProductDotprod, Isa::dotprod>("product_q8_4x16_dotprod"),
+constexpr KernelChoice kByteProductChoices[] = {
+    byte_product_kernel<kByteProductAvxVnni, Isa::avxvnni, kByteProductEvexVnni>("product_q8_4x16_avxvnni"),
+    byte_product_kernel<kByteProductAvx512Vnni, Isa::avx512vnni>("product_q8_8x32_avx512vnni"),
+    byte_product_kernel<kByteProductDotprod, Isa::dotprod>("product_q8_4x16_dotprod"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kByteProductCodes = codes_of(kByteProductChoices);
 
 }  // namespace
 
-std::span<const KernelCode> byte_product_codes() { return kCodes; }
-std::span<const KernelChoice> byte_product_choices() { return kChoices; }
+std::span<const KernelCode> byte_product_codes() { return kByteProductCodes; }
+std::span<const KernelChoice> byte_product_choices() { return kByteProductChoices; }
 
 }  // namespace octavo

@@ -14,17 +14,17 @@ namespace octavo {
 namespace {
 
 // Cycles, fitted to 25,000 runs of layers of seven networks on Granite Rapids (bench/schedule_bench).
-constexpr double kMultiply = 11.2, kMultiplyRow = 0.4;         // of 64 bytes of K, and each row of it
-constexpr double kLoad = 8.0;                                  // of a register from L1
-constexpr double kFromL2 = 0.005, kStreamed = 0.001;           // a byte of w that is not in L1, or passes it by
-constexpr double kInVain = 0.02;                               // a byte of w that passes by L1 though it is there
-constexpr double kAgain = 0.02;                                // a byte of x that w drove out of L1
-constexpr double kBeyondL2 = 0.056;                            // a byte of w, once
-constexpr double kPixel = 2.5, kVector = 2.6, kPiece = 5.0;    // finishing sums
-constexpr double kBlock = 55.0, kItem = 65.0, kCopied = 0.04;  // a call; new pixels; a byte of x that is copied
-constexpr double kOneUnit = 30.0;    // a step that waits for one register of x, which in a network is not in L1
-constexpr double kElsewhere = 0.06;  // a byte of x or y whose pixels threads share
-constexpr double kNotHidden = 0.42;  // of the lesser of two that overlap
+constexpr double kMultiply = 11.2, kMultiplyRow = 0.4;            // of 64 bytes of K, and each row of it
+constexpr double kLoad = 8.0;                                     // of a register from L1
+constexpr double kFromL2 = 0.005, kStreamed = 0.001;              // a byte of w that is not in L1, or passes it by
+constexpr double kInVain = 0.02;                                  // a byte of w that passes by L1 though it is there
+constexpr double kAgain = 0.02;                                   // a byte of x that w drove out of L1
+constexpr double kBeyondL2 = 0.056;                               // a byte of w, once
+constexpr double kPixel = 2.5, kVector = 2.6, kPiece = 5.0;       // finishing sums
+constexpr double kAmxBlock = 55.0, kItem = 65.0, kCopied = 0.04;  // a call; new pixels; a byte of x that is copied
+constexpr double kOneUnit = 30.0;       // a step that waits for one register of x, which in a network is not in L1
+constexpr double kElsewhere = 0.06;     // a byte of x or y whose pixels threads share
+constexpr double kAmxNotHidden = 0.42;  // of the lesser of two that overlap
 constexpr std::int64_t kL1 = 48 << 10;
 
 // One way to multiply, and what it reads again and again.
@@ -39,7 +39,7 @@ struct Costed {
     const double step = std::max(multiply, kLoad * (units + vectors)) + (schedule.at_once == 1 ? kOneUnit : 0.0);
     const double work = steps * step + misses(vectors * 64 * g.k_dwords());
     const double finish = pixels * (kPixel + kVector * vectors) + kPiece * std::ceil(pixels / 8.0);
-    return std::max(work, finish) + kNotHidden * std::min(work, finish) + kBlock;
+    return std::max(work, finish) + kAmxNotHidden * std::min(work, finish) + kAmxBlock;
   }
 
   double misses(std::int64_t w_bytes) const {
@@ -53,7 +53,7 @@ struct Costed {
 };
 
 // Rows of a register that holds so many lines, or a part of one.
-int rows_of(const ConvGeometry& g, std::int64_t lines, std::int64_t per_line) {
+int amx_rows_of(const ConvGeometry& g, std::int64_t lines, std::int64_t per_line) {
   const std::int64_t rows = lines > 1 ? (lines - 1) * amx_columns(g) + g.out_width : ceil_div(g.out_width, per_line);
   return static_cast<int>(std::min<std::int64_t>(rows, AmxLayout::kMostRows + 1));
 }
@@ -64,9 +64,9 @@ std::vector<AmxUnits> units_of(const ConvGeometry& g, bool copies) {
   std::vector<AmxUnits> all;
   const std::int64_t fewest = ceil_div(g.out_width, AmxLayout::kMostRows);
   for (std::int64_t n = fewest; n < fewest + kTried && n <= g.out_width; ++n)
-    all.push_back({.per_line = n, .rows = rows_of(g, 1, n)});
+    all.push_back({.per_line = n, .rows = amx_rows_of(g, 1, n)});
   for (std::int64_t lines = 2; copies && lines <= g.out_height; ++lines) {
-    all.push_back({.lines = lines, .rows = rows_of(g, lines, 1)});
+    all.push_back({.lines = lines, .rows = amx_rows_of(g, lines, 1)});
     if (all.back().rows > AmxLayout::kMostRows) break;
   }
   return all;
@@ -129,7 +129,7 @@ bool fits_registers(const AmxSchedule& schedule, const ChannelBlocks& blocks) {
   return rest >= (vectors == 1 ? 1 : schedule.at_once);
 }
 
-bool is_legal(const AmxSchedule& s, const ConvGeometry& g, const ChannelBlocks& blocks, bool copies) {
+bool amx_is_legal(const AmxSchedule& s, const ConvGeometry& g, const ChannelBlocks& blocks, bool copies) {
   const bool is_joined = s.joined == 1 || (blocks.max_vectors == 1 && s.joined <= 4);
   const bool has_lines = s.units.lines == 1 || (copies && s.units.per_line == 1 && g.stride_h == 1 && g.stride_w == 1 &&
                                                 s.units.lines <= g.out_height);
@@ -219,7 +219,7 @@ std::vector<AmxSchedule> amx_schedules(const ConvGeometry& g, const ChannelBlock
       for (tried.chunks = fewest; tried.chunks <= std::min(count, fewest + 2 * conditions.threads); ++tried.chunks) {
         for (const bool streams : {false, true}) {
           tried.streams_w = streams;
-          if (is_legal(tried, g, blocks, copies)) all.push_back(tried);
+          if (amx_is_legal(tried, g, blocks, copies)) all.push_back(tried);
         }
       }
     }
@@ -255,12 +255,12 @@ std::optional<AmxSchedule> decode_amx_schedule(std::span<const std::byte> bytes,
   const auto [lines, per_line, at_once, joined, streams_w, chunks] =
       std::tuple((*numbers)[0], (*numbers)[1], (*numbers)[2], (*numbers)[3], (*numbers)[4], (*numbers)[5]);
   if (per_line == 0 || streams_w > 1 || std::max({lines, at_once, joined}) > 64) return std::nullopt;
-  const AmxSchedule schedule{.units = {lines, per_line, rows_of(g, lines, per_line)},
+  const AmxSchedule schedule{.units = {lines, per_line, amx_rows_of(g, lines, per_line)},
                              .at_once = static_cast<int>(at_once),
                              .joined = static_cast<int>(joined),
                              .streams_w = streams_w != 0,
                              .chunks = chunks};
-  if (!is_legal(schedule, g, blocks, amx_copies(g, conditions))) return std::nullopt;
+  if (!amx_is_legal(schedule, g, blocks, amx_copies(g, conditions))) return std::nullopt;
   return schedule;
 }
 

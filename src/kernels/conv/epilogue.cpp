@@ -30,7 +30,7 @@ bool cannot_overflow(const EpilogueParts& parts, std::span<const float> multipli
 }
 
 // Then no result is NaN: conversions of aarch64 saturate, and clamps may wait until results are 16 or 8 bits wide.
-bool are_finite(std::span<const float> multipliers) {
+bool conv_are_finite(std::span<const float> multipliers) {
   return std::all_of(multipliers.begin(), multipliers.end(), [](float m) { return std::isfinite(m); });
 }
 
@@ -69,8 +69,8 @@ SumRange sums_of(const std::uint8_t* weights, std::int64_t bytes, int lanes, con
 
 // Whether 16 bits hold every sum, scaled and rounded, and that with a zero point added. Of many products nobody asks:
 // two instructions for 16 results are nothing to them.
-bool fits_words(const PackedConv& packed, const ChannelBlocks& blocks, const TileTarget& target,
-                std::int64_t elements) {
+bool conv_fits_words(const PackedConv& packed, const ChannelBlocks& blocks, const TileTarget& target,
+                     std::int64_t elements) {
   constexpr double kMost = 32000.0;
   constexpr std::int64_t kMostElements = 256;
   if (elements > kMostElements || blocks.max_vectors * target.lanes > 16) return false;
@@ -152,7 +152,8 @@ PlainForm plain_form(const CheckedConv& call, const TileTarget& target) {
   const PackedConv& packed = call.packed;
   if (parts.round == nullptr || parts.round->lowest != 0 || parts.round->highest != 255) return PlainForm::saturated;
   const bool flips = packed.table != nullptr && flips_sign(packed.table);
-  if ((packed.table != nullptr && !flips) || !fits_words(packed, call.blocks, target, call.geometry.k_dwords() * 4))
+  if ((packed.table != nullptr && !flips) ||
+      !conv_fits_words(packed, call.blocks, target, call.geometry.k_dwords() * 4))
     return PlainForm::saturated;
   return zero_point_after(parts) == 0 && !flips ? PlainForm::bare : PlainForm::words;
 }
@@ -211,7 +212,7 @@ TileConfig epilogue_config(const StepSpec& spec, const EpilogueParts& parts, con
     const bool saturates_low = saturates || (packs && (is_8bit(parts.to) || zero_point_after(parts) == 0));
     config.clamps_low = !saturates_low || parts.round->lowest != range.lowest;
     config.clamps_high = !saturates || parts.round->highest != range.highest;
-    if (target.is_compiled() && parts.add_real == nullptr && is_8bit(parts.to) && are_finite(packed.multipliers))
+    if (target.is_compiled() && parts.add_real == nullptr && is_8bit(parts.to) && conv_are_finite(packed.multipliers))
       config.clamps_low = config.clamps_high = false;
   }
   if (parts.add_real != nullptr) {

@@ -167,12 +167,13 @@ Result<std::unique_ptr<Step>> prepare_hybrid(const StepSpec& spec, const TileTar
 }
 
 template <const TileTarget& target>
-std::vector<Candidate> candidates_of(const OpCall& call, const Machine& machine, int threads) {
+std::vector<Candidate> hybrid_candidates_of(const OpCall& call, const Machine& machine, int threads) {
   return conv_candidates(scheduled_hybrid(call, target), machine, threads);
 }
 
 template <const TileTarget& target>
-std::string schedule_refusal_of(const OpCall& call, const Machine& machine, std::span<const std::byte> schedule) {
+std::string hybrid_schedule_refusal_of(const OpCall& call, const Machine& machine,
+                                       std::span<const std::byte> schedule) {
   return conv_schedule_refusal(scheduled_hybrid(call, target), machine, schedule);
 }
 
@@ -191,14 +192,14 @@ constexpr KernelChoice hybrid_kernel(std::string_view name, Isa needs) {
                    .in_place_input = hybrid_residual_in_place},
           .refusal = [](const OpCall& call) { return hybrid_refusal(call, target); },
           .cost = [](const OpCall& call, const Machine& machine) { return hybrid_cost(call, machine, target); },
-          .candidates = candidates_of<target>,
-          .schedule_refusal = schedule_refusal_of<target>,
+          .candidates = hybrid_candidates_of<target>,
+          .schedule_refusal = hybrid_schedule_refusal_of<target>,
           .knows_speeds = true,
           .pack = [](const OpCall& call) { return pack_hybrid(call, target); },
           .packed_layout = [](const OpCall& call) { return packed_hybrid_layout(call, target); }};
 }
 
-constexpr KernelChoice kChoices[] = {
+constexpr KernelChoice kHybridChoices[] = {
     hybrid_kernel<kTileVnni512>("hybrid_conv_u8s8_7x4_avx512vnni", Isa::avx512vnni),
     hybrid_kernel<kTileVnni256, kTileVnni256Evex>("hybrid_conv_u8s8_6x2_avxvnni", Isa::avxvnni),
     hybrid_kernel<kTileAvx2Words>("hybrid_conv_u8s8_4x3_avx2", Isa::avx2),
@@ -210,11 +211,11 @@ constexpr KernelChoice kChoices[] = {
     hybrid_kernel<kTileDotprodAhead>("hybrid_conv_u8s8_6x4_dotprod_ahead", Isa::dotprod),
     hybrid_kernel<kTileI8mm>("hybrid_conv_u8s8_4x4_i8mm", Isa::i8mm),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kHybridCodes = codes_of(kHybridChoices);
 
 }  // namespace
 
-std::span<const KernelCode> hybrid_conv_codes() { return kCodes; }
-std::span<const KernelChoice> hybrid_conv_choices() { return kChoices; }
+std::span<const KernelCode> hybrid_conv_codes() { return kHybridCodes; }
+std::span<const KernelChoice> hybrid_conv_choices() { return kHybridChoices; }
 
 }  // namespace octavo

@@ -11,12 +11,12 @@ namespace octavo {
 namespace {
 
 template <const TileTarget& target>
-std::vector<Candidate> candidates_of(const OpCall& call, const Machine& machine, int threads) {
+std::vector<Candidate> conv_candidates_of(const OpCall& call, const Machine& machine, int threads) {
   return conv_candidates(scheduled_conv(call, target), machine, threads);
 }
 
 template <const TileTarget& target>
-std::string schedule_refusal_of(const OpCall& call, const Machine& machine, std::span<const std::byte> schedule) {
+std::string conv_schedule_refusal_of(const OpCall& call, const Machine& machine, std::span<const std::byte> schedule) {
   return conv_schedule_refusal(scheduled_conv(call, target), machine, schedule);
 }
 
@@ -32,8 +32,8 @@ constexpr KernelChoice conv_kernel(std::string_view name, Isa needs) {
                    .in_place_input = residual_in_place},
           .refusal = [](const OpCall& call) { return conv_refusal(call, target); },
           .cost = [](const OpCall& call, const Machine& machine) { return conv_cost(call, machine, target); },
-          .candidates = candidates_of<target>,
-          .schedule_refusal = schedule_refusal_of<target>,
+          .candidates = conv_candidates_of<target>,
+          .schedule_refusal = conv_schedule_refusal_of<target>,
           .knows_speeds = true,
           .pack = [](const OpCall& call) { return pack_conv(call, target); },
           .packed_layout = [](const OpCall& call) { return packed_conv_layout(call, target); }};
@@ -49,13 +49,13 @@ constexpr KernelChoice kAmx{
              .in_place_input = residual_in_place},
     .refusal = [](const OpCall& call) { return conv_refusal(call, kTileAmx); },
     .cost = [](const OpCall& call, const Machine& machine) { return conv_cost(call, machine, kTileAmx); },
-    .candidates = candidates_of<kTileAmx>,
-    .schedule_refusal = schedule_refusal_of<kTileAmx>,
+    .candidates = conv_candidates_of<kTileAmx>,
+    .schedule_refusal = conv_schedule_refusal_of<kTileAmx>,
     .knows_speeds = true,
     .pack = [](const OpCall& call) { return pack_conv(call, kTileAmx); },
     .packed_layout = [](const OpCall& call) { return packed_conv_layout(call, kTileAmx); }};
 
-constexpr KernelChoice kChoices[] = {
+constexpr KernelChoice kConvChoices[] = {
     conv_kernel<kTileVnni512>("conv_u8s8_7x4_avx512vnni", Isa::avx512vnni),
     conv_kernel<kTileVnni256, kTileVnni256Evex>("conv_u8s8_6x2_avxvnni", Isa::avxvnni),
     conv_kernel<kTileAvx2Words>("conv_u8s8_4x3_avx2", Isa::avx2),
@@ -67,11 +67,11 @@ constexpr KernelChoice kChoices[] = {
     conv_kernel<kTileDotprodAhead>("conv_u8s8_6x4_dotprod_ahead", Isa::dotprod),
     conv_kernel<kTileI8mm>("conv_u8s8_4x4_i8mm", Isa::i8mm),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kConvCodes = codes_of(kConvChoices);
 
 }  // namespace
 
-std::span<const KernelCode> conv_codes() { return kCodes; }
-std::span<const KernelChoice> conv_choices() { return kChoices; }
+std::span<const KernelCode> conv_codes() { return kConvCodes; }
+std::span<const KernelChoice> conv_choices() { return kConvChoices; }
 
 }  // namespace octavo

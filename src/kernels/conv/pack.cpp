@@ -80,8 +80,8 @@ void pack_ones(const ConvGeometry& g, const TileTarget& target, const ChannelBlo
 
 // Wider weights have their channel's offset in them.
 template <class T>
-Tensor pack_weights(const ConvGeometry& g, const TileTarget& target, const ChannelBlocks& blocks, const Tensor& w,
-                    const Tensor* offsets) {
+Tensor pack_conv_weights(const ConvGeometry& g, const TileTarget& target, const ChannelBlocks& blocks, const Tensor& w,
+                         const Tensor* offsets) {
   Tensor packed(dtype_of<T>, Shape{blocks.weight_bytes / static_cast<std::int64_t>(sizeof(T))});
   for (const ChannelBlock& block : blocks.blocks) {
     T* to = reinterpret_cast<T*>(packed.data() + block.weights);
@@ -95,7 +95,7 @@ Tensor pack_weights(const ConvGeometry& g, const TileTarget& target, const Chann
 }
 
 template <class T>
-Tensor pack_lanes(const ChannelBlocks& blocks, const Tensor& values) {
+Tensor pack_conv_lanes(const ChannelBlocks& blocks, const Tensor& values) {
   Tensor packed(dtype_of<T>, Shape{blocks.lanes});
   for (const ChannelBlock& block : blocks.blocks)
     std::copy_n(values.as<T>() + block.first, block.channels, packed.as<T>() + block.lane);
@@ -133,9 +133,9 @@ void add_flipped(const ConvGeometry& g, const TileTarget& target, const ChannelB
 
 // The multipliers of all lanes, and after them the rests of their biases where there are some.
 Tensor pack_multipliers(const ChannelBlocks& blocks, const Tensor& multiplier, const Tensor* rest) {
-  Tensor packed = pack_lanes<float>(blocks, multiplier);
+  Tensor packed = pack_conv_lanes<float>(blocks, multiplier);
   if (rest == nullptr) return packed;
-  const Tensor rests = pack_lanes<float>(blocks, *rest);
+  const Tensor rests = pack_conv_lanes<float>(blocks, *rest);
   Tensor both(DType::f32, Shape{2 * blocks.lanes});
   std::copy_n(packed.as<float>(), blocks.lanes, both.as<float>());
   std::copy_n(rests.as<float>(), blocks.lanes, both.as<float>() + blocks.lanes);
@@ -166,9 +166,10 @@ std::vector<Tensor> pack_conv(const OpCall& call, const TileTarget& target) {
   const Tensor* offsets = weight_offsets(call);
   const ConvGeometry g = geometry_of(call, target);
   const ChannelBlocks blocks = channel_blocks(g, target);
-  const auto weights = target.weight_type() == DType::s16 ? pack_weights<std::int16_t> : pack_weights<std::int8_t>;
+  const auto weights =
+      target.weight_type() == DType::s16 ? pack_conv_weights<std::int16_t> : pack_conv_weights<std::int8_t>;
   std::vector<Tensor> packed{weights(g, target, blocks, w, offsets),
-                             pack_lanes<std::int32_t>(blocks, constant(kConvBias))};
+                             pack_conv_lanes<std::int32_t>(blocks, constant(kConvBias))};
   if (target.raises_weights()) packed[0] = raised(packed[0]);
   const bool is_hybrid = attrs.epilogue.find<ScaleInRun>() != nullptr;  // tiles know of x - 128 where zero points come
   if (target.flips_x() && !is_hybrid) add_flipped(g, target, blocks, w, packed[1]);
@@ -176,7 +177,7 @@ std::vector<Tensor> pack_conv(const OpCall& call, const TileTarget& target) {
   if (parts.multiplier >= 0)
     packed.push_back(
         pack_multipliers(blocks, constant(parts.multiplier), parts.rest >= 0 ? &constant(parts.rest) : nullptr));
-  if (g.sums_x) packed.push_back(pack_lanes<std::int32_t>(blocks, *offsets));
+  if (g.sums_x) packed.push_back(pack_conv_lanes<std::int32_t>(blocks, *offsets));
   if (parts.table >= 0) packed.push_back(constant(parts.table));
   return packed;
 }

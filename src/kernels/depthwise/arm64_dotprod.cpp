@@ -10,12 +10,12 @@
 namespace octavo {
 namespace {
 
-constexpr std::int64_t kBlock = 16;
+constexpr std::int64_t kDepthwiseArm64DotprodBlock = 16;
 constexpr int kPositions = 4;   // of a strip at a time, which share the weights
 constexpr int kDirectRows = 3;  // of a window without a strip
 
 struct Bytes16 {
-  static constexpr std::int64_t kBytes = kBlock;
+  static constexpr std::int64_t kBytes = kDepthwiseArm64DotprodBlock;
   using I = uint8x16_t;
   static I load(const std::uint8_t* p) { return vld1q_u8(p); }
   static void store(std::uint8_t* p, I x) { vst1q_u8(p, x); }
@@ -37,7 +37,7 @@ struct ToSums {
   explicit ToSums(const VnniRow& r) : row(r) {}
 
   void put(const int32x4_t (&acc)[4], std::int64_t position) const {
-    for (int q = 0; q < 4; ++q) vst1q_s32(row.sums + position * kBlock + 4 * q, acc[q]);
+    for (int q = 0; q < 4; ++q) vst1q_s32(row.sums + position * kDepthwiseArm64DotprodBlock + 4 * q, acc[q]);
   }
 
   const VnniRow& row;
@@ -115,22 +115,23 @@ struct ToBareBytes {
 template <class Finish>
 void row_by(const VnniRow& row) {
   const Finish end(row);
-  const std::int64_t quarter = row.phases * row.phase_columns * kBlock, count = row.count;
+  const std::int64_t quarter = row.phases * row.phase_columns * kDepthwiseArm64DotprodBlock, count = row.count;
   for (std::int64_t first = 0; first < count; first += kPositions) {
     int32x4_t acc[kPositions][4];
     unrolled<4>([&](auto q) __attribute__((always_inline)) {
       unrolled<kPositions>([&](auto p) __attribute__((always_inline)) { acc[p][q] = vld1q_s32(row.bias + 4 * q); });
     });
     const std::int8_t* w = row.weights;
-    const std::uint8_t* group = row.strip + first * kBlock;
+    const std::uint8_t* group = row.strip + first * kDepthwiseArm64DotprodBlock;
     for (std::int64_t g = 0; g < row.groups; ++g, group += 4 * quarter) {
-      for (std::int64_t kw = 0; kw < row.kernel_width; ++kw, w += 4 * kBlock) {
-        const std::uint8_t* x = group + (row.taps[kw].phase * row.phase_columns + row.taps[kw].column) * kBlock;
+      for (std::int64_t kw = 0; kw < row.kernel_width; ++kw, w += 4 * kDepthwiseArm64DotprodBlock) {
+        const std::uint8_t* x =
+            group + (row.taps[kw].phase * row.phase_columns + row.taps[kw].column) * kDepthwiseArm64DotprodBlock;
         unrolled<4>([&](auto q) __attribute__((always_inline)) {
-          const int8x16_t weights = vld1q_s8(w + kBlock * q);
+          const int8x16_t weights = vld1q_s8(w + kDepthwiseArm64DotprodBlock * q);
           uint8x16_t some[kPositions];
           unrolled<kPositions>([&](auto p) __attribute__((always_inline)) {
-            some[p] = vld1q_u8(x + q * quarter + kBlock * p);
+            some[p] = vld1q_u8(x + q * quarter + kDepthwiseArm64DotprodBlock * p);
           });
           unrolled<kPositions>([&](auto p) __attribute__((always_inline)) {
             acc[p][q] = vdotq_s32(acc[p][q], vreinterpretq_s8_u8(some[p]), weights);
@@ -154,7 +155,7 @@ struct ImageColumns {
   std::int64_t first_inside, inside;
   uint8x16_t flip, outside;
 
-  ImageColumns(const VnniStrip& strip, const std::uint8_t (&padding)[kBlock])
+  ImageColumns(const VnniStrip& strip, const std::uint8_t (&padding)[kDepthwiseArm64DotprodBlock])
       : first_inside(strip.first_inside),
         inside(strip.end_inside - strip.first_inside),
         flip(vdupq_n_u8(strip.flip)),
@@ -193,7 +194,7 @@ struct ImageColumns {
 // written out, so that none is moved from register to register.
 template <int kStride, class Finish>
 void direct_by(const VnniStrip& strip, const VnniRow& row) {
-  std::uint8_t padding[kBlock];
+  std::uint8_t padding[kDepthwiseArm64DotprodBlock];
   vst1q_u8(padding, vdupq_n_u8(strip.padding));
   ImageColumns columns(strip, padding);
   const Finish end(row);
@@ -203,7 +204,9 @@ void direct_by(const VnniStrip& strip, const VnniRow& row) {
   const std::int64_t begin = kStride == 1 ? strip.first_inside - 2 : strip.first_inside / 2,
                      ending = kStride == 1 ? strip.end_inside - 2 : (strip.end_inside - 1) / 2;
   int8x16_t weights[12];
-  unrolled<12>([&](auto i) __attribute__((always_inline)) { weights[i] = vld1q_s8(row.weights + i * kBlock); });
+  unrolled<12>([&](auto i) __attribute__((always_inline)) {
+    weights[i] = vld1q_s8(row.weights + i * kDepthwiseArm64DotprodBlock);
+  });
   Quads some[3];
   columns.next(0, some[0]);
   if (kStride == 1) columns.next(1, some[1]);
@@ -250,20 +253,22 @@ void direct(const VnniStrip& strip, const VnniRow& row) {
   row.phases == 1 ? direct_at<1>(strip, row) : direct_at<2>(strip, row);
 }
 
-void run_row(const VnniRow& row) {
+void run_depthwise_arm64_dotprod_row(const VnniRow& row) {
   if (row.sums != nullptr) return row_by<ToSums>(row);
   row.epilogue.rest != nullptr ? row_by<ToBytes<true>>(row) : row_by<ToBytes<false>>(row);
 }
 
 }  // namespace
 
-constexpr VnniSet kStripsDotprod = {
-    .blocks = {{},
-               {},
-               {.interleave = &interleave<Bytes16>, .row = &run_row, .direct = &direct, .spread = &spread<Bytes16>}},
-    .widest = 2,
-    .least_direct_stride = 1,
-    .most_direct_rows = kDirectRows,
-    .takes_signed = true};
+constexpr VnniSet kStripsDotprod = {.blocks = {{},
+                                               {},
+                                               {.interleave = &interleave<Bytes16>,
+                                                .row = &run_depthwise_arm64_dotprod_row,
+                                                .direct = &direct,
+                                                .spread = &spread<Bytes16>}},
+                                    .widest = 2,
+                                    .least_direct_stride = 1,
+                                    .most_direct_rows = kDirectRows,
+                                    .takes_signed = true};
 
 }  // namespace octavo

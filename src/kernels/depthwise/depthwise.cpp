@@ -8,9 +8,9 @@
 namespace octavo {
 namespace {
 
-enum Packed : std::size_t { kWeights = 0, kBias = 1, kMultiplier = 2, kTable = 3, kRest = 4 };
+enum ByteDepthwisePacked : std::size_t { kWeights = 0, kBias = 1, kMultiplier = 2, kTable = 3, kRest = 4 };
 
-struct Params {
+struct ByteDepthwiseParams {
   DepthwiseShape shape;
   const DepthwiseFunctions* functions;
   RowEpilogue epilogue;
@@ -22,16 +22,17 @@ struct Params {
   std::vector<std::uint8_t> padding;  // one position outside the image
 };
 
-std::int64_t taps_of(const DepthwiseShape& shape) { return shape.kernel_height * shape.kernel_width; }
-std::int64_t pairs_of(const DepthwiseShape& shape) { return (taps_of(shape) + 1) / 2; }
+std::int64_t byte_depthwise_taps_of(const DepthwiseShape& shape) { return shape.kernel_height * shape.kernel_width; }
+std::int64_t pairs_of(const DepthwiseShape& shape) { return (byte_depthwise_taps_of(shape) + 1) / 2; }
 
 // Scratch: a pointer per tap and one more, then the accumulators.
 std::size_t acc_offset(const DepthwiseShape& shape) {
-  return (static_cast<std::size_t>(taps_of(shape) + 1) * sizeof(void*) + kAlignment - 1) / kAlignment * kAlignment;
+  return (static_cast<std::size_t>(byte_depthwise_taps_of(shape) + 1) * sizeof(void*) + kAlignment - 1) / kAlignment *
+         kAlignment;
 }
 
-void find_taps(const Params& params, const std::uint8_t* image, std::int64_t oh, std::int64_t ow,
-               const std::uint8_t** taps) {
+void byte_depthwise_find_taps(const ByteDepthwiseParams& params, const std::uint8_t* image, std::int64_t oh,
+                              std::int64_t ow, const std::uint8_t** taps) {
   const DepthwiseShape& s = params.shape;
   for (std::int64_t kh = 0; kh < s.kernel_height; ++kh) {
     const std::int64_t ih = oh * s.stride_height + kh * s.dilation_height - s.pad_top;
@@ -44,7 +45,7 @@ void find_taps(const Params& params, const std::uint8_t* image, std::int64_t oh,
   *taps = params.padding.data();  // of the last pair where their number is odd
 }
 
-void run(const Params& params, const StepBuffers& buffers, ItemRange rows) {
+void run_byte_depthwise(const ByteDepthwiseParams& params, const StepBuffers& buffers, ItemRange rows) {
   const DepthwiseShape& s = params.shape;
   auto* taps = reinterpret_cast<const std::uint8_t**>(buffers.scratch);
   auto* acc = reinterpret_cast<std::int32_t*>(buffers.scratch + acc_offset(s));
@@ -63,7 +64,7 @@ void run(const Params& params, const StepBuffers& buffers, ItemRange rows) {
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {
     const std::uint8_t* image = x + row / s.out_height * s.height * s.width * s.in_channels;
     for (std::int64_t ow = 0; ow < s.out_width; ++ow) {
-      find_taps(params, image, row % s.out_height, ow, taps);
+      byte_depthwise_find_taps(params, image, row % s.out_height, ow, taps);
       params.functions->accumulate(position);
       const std::int64_t first = (row * s.out_width + ow) * s.channels;
       params.functions->finish(params.epilogue, acc, s.channels, residual == nullptr ? nullptr : residual + first,
@@ -72,14 +73,14 @@ void run(const Params& params, const StepBuffers& buffers, ItemRange rows) {
   }
 }
 
-std::string refusal(const OpCall& call) {
+std::string byte_depthwise_refusal(const OpCall& call) {
   if (const std::string reason = refuse_not_depthwise(view_of(call)); !reason.empty()) return reason;
   if (const std::string reason = refuse_variable_weights(call); !reason.empty()) return reason;
   return wide_offsets_refusal(call);
 }
 
 // Weights become [pair of taps][channel][2], each with its channel's offset.
-std::vector<Tensor> pack(const OpCall& call) {
+std::vector<Tensor> pack_byte_depthwise(const OpCall& call) {
   const Tensor& w = *call.inputs[kConvW]->constant;
   const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
   const std::int64_t channels = w.shape()[0];
@@ -99,7 +100,7 @@ std::vector<Tensor> pack(const OpCall& call) {
 }
 
 template <const DepthwiseFunctions& functions>
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
+Result<std::unique_ptr<Step>> make_byte_depthwise(const CallView& call, const StepSpec& spec) {
   const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
   const DepthwiseShape shape = DepthwiseShape::of(call);
   const EpilogueParts parts = *EpilogueParts::of(attrs.epilogue, kConvOperands);
@@ -110,27 +111,27 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
                         (!has_table || is_packed_as(spec, kTable, call.output().dtype, 256)) &&
                         (!has_rest || is_packed_as(spec, kRest, DType::f32, shape.channels));
   if (!is_whole || !is_read_in_run(spec, kConvX) || !parts.is_read_in_run(spec)) return not_as_packed(spec);
-  Params params{.shape = shape,
-                .functions = &functions,
-                .epilogue = parts.for_rows(spec),
-                .other = parts.other,
-                .weights = spec.packed[kWeights].as<std::int16_t>(),
-                .bias = spec.packed[kBias].as<std::int32_t>(),
-                .x_is_signed = call.input(kConvX).dtype == DType::s8,
-                .y_element_bytes = size_of(call.output().dtype),
-                .padding = std::vector<std::uint8_t>(static_cast<std::size_t>(shape.in_channels),
-                                                     static_cast<std::uint8_t>(attrs.x_zero_point))};
+  ByteDepthwiseParams params{.shape = shape,
+                             .functions = &functions,
+                             .epilogue = parts.for_rows(spec),
+                             .other = parts.other,
+                             .weights = spec.packed[kWeights].as<std::int16_t>(),
+                             .bias = spec.packed[kBias].as<std::int32_t>(),
+                             .x_is_signed = call.input(kConvX).dtype == DType::s8,
+                             .y_element_bytes = size_of(call.output().dtype),
+                             .padding = std::vector<std::uint8_t>(static_cast<std::size_t>(shape.in_channels),
+                                                                  static_cast<std::uint8_t>(attrs.x_zero_point))};
   if (has_multiplier) params.epilogue.multiplier = spec.packed[kMultiplier].as<float>();
   if (has_rest) params.epilogue.rest = spec.packed[kRest].as<float>();
   if (has_table) params.epilogue.table = spec.packed[kTable].as<std::uint8_t>();
   const std::size_t scratch = acc_offset(shape) + static_cast<std::size_t>(shape.channels) * sizeof(std::int32_t);
-  return make_step(std::move(params), shape.batch * shape.out_height, run, scratch);
+  return make_step(std::move(params), shape.batch * shape.out_height, run_byte_depthwise, scratch);
 }
 
 // Nanoseconds, from measured times (windows of 1 to 9 taps, 2.5 GHz): a result costs as much as four
 // taps, a position as sixty results.
 template <Isa isa>
-double cost(const OpCall& call, const Machine&) {
+double byte_depthwise_cost(const OpCall& call, const Machine&) {
   constexpr double per_mac = by_width(isa, {1.0, 0.1, 0.08});
   const DepthwiseShape s = DepthwiseShape::of(view_of(call));
   const auto positions = static_cast<double>(s.batch * s.out_height * s.out_width);
@@ -138,29 +139,29 @@ double cost(const OpCall& call, const Machine&) {
 }
 
 template <const DepthwiseFunctions& functions, Isa isa>
-constexpr KernelChoice kernel(std::string_view name) {
+constexpr KernelChoice byte_depthwise_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "quantized_conv",
                    .needs = isa,
                    .packs = true,
-                   .prepare = prepare_by<refuse_not_depthwise, make<functions>>},
-          .refusal = refusal,
-          .cost = cost<isa>,
-          .pack = pack,
+                   .prepare = prepare_by<refuse_not_depthwise, make_byte_depthwise<functions>>},
+          .refusal = byte_depthwise_refusal,
+          .cost = byte_depthwise_cost<isa>,
+          .pack = pack_byte_depthwise,
           .packed_layout = same_layout};
 }
 
-constexpr KernelChoice kChoices[] = {
-    kernel<kDepthwiseScalar, Isa::scalar>("depthwise_q8s8_1x1_portable"),
-    kernel<kDepthwiseAvx2, Isa::avx2>("depthwise_q8s8_1x8_avx2"),
-    kernel<kDepthwiseAvx512, Isa::avx512>("depthwise_q8s8_1x16_avx512"),
-    kernel<kDepthwiseNeon, Isa::neon>("depthwise_q8s8_1x8_neon"),
+constexpr KernelChoice kByteDepthwiseChoices[] = {
+    byte_depthwise_kernel<kDepthwiseScalar, Isa::scalar>("depthwise_q8s8_1x1_portable"),
+    byte_depthwise_kernel<kDepthwiseAvx2, Isa::avx2>("depthwise_q8s8_1x8_avx2"),
+    byte_depthwise_kernel<kDepthwiseAvx512, Isa::avx512>("depthwise_q8s8_1x16_avx512"),
+    byte_depthwise_kernel<kDepthwiseNeon, Isa::neon>("depthwise_q8s8_1x8_neon"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kByteDepthwiseCodes = codes_of(kByteDepthwiseChoices);
 
 }  // namespace
 
-std::span<const KernelCode> depthwise_codes() { return kCodes; }
-std::span<const KernelChoice> depthwise_choices() { return kChoices; }
+std::span<const KernelCode> depthwise_codes() { return kByteDepthwiseCodes; }
+std::span<const KernelChoice> depthwise_choices() { return kByteDepthwiseChoices; }
 
 }  // namespace octavo

@@ -18,7 +18,7 @@ std::int64_t all_columns(const DepthwiseStrips& strips) {
 }
 
 // Strips that are a few columns longer than L1 would have them are still legal where a window alone is so wide.
-bool is_legal(const DepthwiseSchedule& s, const DepthwiseStrips& strips) {
+bool depthwise_is_legal(const DepthwiseSchedule& s, const DepthwiseStrips& strips) {
   const bool has_columns = s.columns >= 4 && s.columns % 4 == 0 && s.columns <= all_columns(strips) &&
                            (s.columns == 4 || strip_bytes(strips, s.columns) <= kMostStripBytes);
   return has_columns && s.rows >= 1 && s.rows <= strips.most_rows && (!s.by_channels || strips.units > 1) &&
@@ -62,7 +62,7 @@ std::vector<DepthwiseSchedule> depthwise_schedules(const DepthwiseStrips& strips
       for (const bool by_channels : {false, true}) {
         for (const bool direct : {false, true}) {
           const DepthwiseSchedule tried{width, rows, by_channels, direct};
-          if (is_legal(tried, strips)) all.push_back(tried);
+          if (depthwise_is_legal(tried, strips)) all.push_back(tried);
         }
       }
     }
@@ -79,7 +79,7 @@ std::optional<DepthwiseSchedule> decode_depthwise_schedule(std::span<const std::
   const auto numbers = decode_schedule(bytes, std::size(kDepthwiseKnobs));
   if (!numbers || (*numbers)[2] > 1 || (*numbers)[3] > 1) return std::nullopt;
   const DepthwiseSchedule schedule{(*numbers)[0], (*numbers)[1], (*numbers)[2] == 1, (*numbers)[3] == 1};
-  return is_legal(schedule, strips) ? std::optional(schedule) : std::nullopt;
+  return depthwise_is_legal(schedule, strips) ? std::optional(schedule) : std::nullopt;
 }
 
 }  // namespace octavo

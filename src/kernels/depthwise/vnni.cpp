@@ -19,19 +19,25 @@ namespace {
 
 using namespace strips;
 
-enum Packed : std::size_t { kWeights = 0, kBias = 1, kMultiplier = 2, kTable = 3, kRest = 4 };
+enum VnniDepthwisePacked : std::size_t {
+  kVnniWeights = 0,
+  kVnniBias = 1,
+  kVnniMultiplier = 2,
+  kVnniTable = 3,
+  kVnniRest = 4
+};
 
 // What the rows do not finish themselves.
 bool finishes_from_sums(const EpilogueParts& parts) { return !is_8bit(parts.to) || parts.other >= 0; }
-bool are_finite(std::span<const float> multipliers) {
+bool vnni_depthwise_are_finite(std::span<const float> multipliers) {
   return std::all_of(multipliers.begin(), multipliers.end(), [](float m) { return std::isfinite(m); });
 }
 // Whether 16 bits hold every result before it is a byte.
-bool fits_words(const StepSpec& spec, const Placement& placement, std::int64_t block_bytes) {
+bool vnni_depthwise_fits_words(const StepSpec& spec, const Placement& placement, std::int64_t block_bytes) {
   constexpr double kMost = 32000.0;
-  const auto* weights = spec.packed[kWeights].as<std::int8_t>();
-  const auto* bias = spec.packed[kBias].as<std::int32_t>();
-  const auto* multiplier = spec.packed[kMultiplier].as<float>();
+  const auto* weights = spec.packed[kVnniWeights].as<std::int8_t>();
+  const auto* bias = spec.packed[kVnniBias].as<std::int32_t>();
+  const auto* multiplier = spec.packed[kVnniMultiplier].as<float>();
   for (const auto& unit : placement.units) {
     for (const PlacedBlock& placed : unit) {
       const std::int64_t lanes = placed.block.size();
@@ -55,7 +61,7 @@ EpilogueParts parts_of(const Attrs& attrs) {
 // ---- pack ----
 
 template <const VnniSet& set>
-std::vector<Tensor> pack(const OpCall& call) {
+std::vector<Tensor> pack_vnni_depthwise(const OpCall& call) {
   const DepthwiseShape s = DepthwiseShape::of(view_of(call));
   const Grouping grouping = Grouping::of(view_of(call));
   const Placement placement = place(s, grouping, set);
@@ -92,7 +98,7 @@ std::vector<Tensor> pack(const OpCall& call) {
 
 // ---- run ----
 
-struct Params {
+struct VnniDepthwiseParams {
   const VnniSet* set;
   const DepthwiseFunctions* finishing;  // of sums
   DepthwiseShape shape;
@@ -122,12 +128,12 @@ struct Tile {
 };
 
 // Output rows of a tile by way of a strip, or each at once.
-bool is_direct(const Params& params, const Block& block) {
+bool is_direct(const VnniDepthwiseParams& params, const Block& block) {
   return params.schedule.direct && params.set->blocks[block.kind].direct != nullptr;
 }
 
 // Where the rows under a tile lie.
-void find_rows(const Params& params, const Tile& tile, const std::uint8_t* x, VnniStrip& strip,
+void find_rows(const VnniDepthwiseParams& params, const Tile& tile, const std::uint8_t* x, VnniStrip& strip,
                const std::uint8_t** rows) {
   const DepthwiseShape& s = params.shape;
   const std::int64_t first_column = tile.begin * s.stride_width - s.pad_left;
@@ -143,14 +149,14 @@ void find_rows(const Params& params, const Tile& tile, const std::uint8_t* x, Vn
   strip.rows = rows;
 }
 
-void accumulate_row(const Params& params, const Block& block, const VnniStrip& strip, const VnniRow& row) {
+void accumulate_row(const VnniDepthwiseParams& params, const Block& block, const VnniStrip& strip, const VnniRow& row) {
   const VnniFunctions& functions = params.set->blocks[block.kind];
   is_direct(params, block) ? functions.direct(strip, row) : functions.row(row);
 }
 
 // One output row of a tile, by way of its accumulators. `first`: the element of its first position and channel.
-void run_row_by_sums(const Params& params, const Tile& tile, const VnniStrip& strip, VnniRow row, std::int64_t first,
-                     const StepBuffers& buffers) {
+void run_row_by_sums(const VnniDepthwiseParams& params, const Tile& tile, const VnniStrip& strip, VnniRow row,
+                     std::int64_t first, const StepBuffers& buffers) {
   const Block& block = tile.placed->block;
   const std::byte* residual = params.other < 0 ? nullptr : buffers.inputs[static_cast<std::size_t>(params.other)];
   row.sums = reinterpret_cast<std::int32_t*>(buffers.scratch + params.staging_offset);
@@ -172,7 +178,8 @@ struct Work {
   const std::uint8_t* rows[64];
 };
 
-void run_tile(const Params& params, const Tile& tile, Work& work, const StepBuffers& buffers) {
+void run_vnni_depthwise_tile(const VnniDepthwiseParams& params, const Tile& tile, Work& work,
+                             const StepBuffers& buffers) {
   const DepthwiseShape& s = params.shape;
   const Block& block = tile.placed->block;
   auto* scratch = reinterpret_cast<std::uint8_t*>(buffers.scratch);
@@ -212,7 +219,7 @@ void run_tile(const Params& params, const Tile& tile, Work& work, const StepBuff
   }
 }
 
-void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
+void run_vnni_depthwise(const VnniDepthwiseParams& params, const StepBuffers& buffers, ItemRange range) {
   const DepthwiseSchedule& schedule = params.schedule;
   const auto units = static_cast<std::int64_t>(params.placement.units.size());
   const std::int64_t row_items = params.shape.batch * params.row_groups;
@@ -223,7 +230,8 @@ void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
     for (const PlacedBlock& placed : params.placement.units[static_cast<std::size_t>(unit)]) {
       for (std::int64_t begin = 0; begin < params.shape.out_width; begin += schedule.columns) {
         const std::int64_t end = std::min(begin + schedule.columns, params.shape.out_width);
-        run_tile(params, {&placed, rows / params.row_groups, rows % params.row_groups, begin, end}, work, buffers);
+        run_vnni_depthwise_tile(params, {&placed, rows / params.row_groups, rows % params.row_groups, begin, end}, work,
+                                buffers);
       }
     }
   }
@@ -231,7 +239,7 @@ void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
 
 // ---- the kernel ----
 
-std::string refuse(const CallView& call) {
+std::string refuse_vnni_depthwise(const CallView& call) {
   if (const std::string reason = refuse_not_depthwise(call); !reason.empty()) return reason;
   const DepthwiseShape s = DepthwiseShape::of(call);
   if (s.channels != s.in_channels) return "needs one output channel per input channel";
@@ -241,8 +249,8 @@ std::string refuse(const CallView& call) {
   return {};
 }
 
-std::string refusal(const OpCall& call) {
-  if (const std::string reason = refuse(view_of(call)); !reason.empty()) return reason;
+std::string vnni_depthwise_refusal(const OpCall& call) {
+  if (const std::string reason = refuse_vnni_depthwise(view_of(call)); !reason.empty()) return reason;
   if (const std::string reason = refuse_variable_weights(call); !reason.empty()) return reason;
   return Weights(call).refusal();
 }
@@ -262,7 +270,7 @@ DepthwiseStrips strips_of(const DepthwiseShape& s, const Grouping& grouping, con
           grouping.parts == 1 ? set.most_direct_rows : 0};
 }
 
-std::vector<VnniTap> taps_of(const DepthwiseShape& s, const Grouping& grouping) {
+std::vector<VnniTap> vnni_depthwise_taps_of(const DepthwiseShape& s, const Grouping& grouping) {
   std::vector<VnniTap> taps;
   for (std::int64_t column = 0; column < s.kernel_width * grouping.parts; ++column) {
     const std::int64_t under = column / grouping.parts * s.dilation_width;
@@ -272,18 +280,18 @@ std::vector<VnniTap> taps_of(const DepthwiseShape& s, const Grouping& grouping) 
 }
 
 template <const VnniSet& set, const DepthwiseFunctions& finishing, const LookupFunctions& (*lookup)()>
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
+Result<std::unique_ptr<Step>> make_vnni_depthwise(const CallView& call, const StepSpec& spec) {
   const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
   const DepthwiseShape s = DepthwiseShape::of(call);
   const Grouping grouping = Grouping::of(call);
   Placement placement = place(s, grouping, set);
   const EpilogueParts parts = parts_of(*call.attrs);
   const bool has_table = parts.table >= 0, has_rest = parts.rest >= 0;
-  const bool is_whole = is_packed_as(spec, kWeights, DType::s8, placement.weight_bytes) &&
-                        is_packed_as(spec, kBias, DType::s32, placement.channels) &&
-                        is_packed_as(spec, kMultiplier, DType::f32, placement.channels) &&
-                        (!has_table || is_packed_as(spec, kTable, call.output().dtype, 256)) &&
-                        (!has_rest || is_packed_as(spec, kRest, DType::f32, placement.channels));
+  const bool is_whole = is_packed_as(spec, kVnniWeights, DType::s8, placement.weight_bytes) &&
+                        is_packed_as(spec, kVnniBias, DType::s32, placement.channels) &&
+                        is_packed_as(spec, kVnniMultiplier, DType::f32, placement.channels) &&
+                        (!has_table || is_packed_as(spec, kVnniTable, call.output().dtype, 256)) &&
+                        (!has_rest || is_packed_as(spec, kVnniRest, DType::f32, placement.channels));
   if (!is_whole || !is_read_in_run(spec, kConvX) || !parts.is_read_in_run(spec)) return not_as_packed(spec);
   const DepthwiseStrips strips = strips_of(s, grouping, placement, set);
   const auto schedule =
@@ -293,38 +301,40 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
   const std::int64_t items = s.batch * row_groups * static_cast<std::int64_t>(placement.units.size());
   const auto staging_offset = static_cast<std::size_t>(strip_bytes(strips, schedule->columns));
   const bool is_signed = call.input(kConvX).dtype == DType::s8;
-  Params params{.set = &set,
-                .finishing = &finishing,
-                .shape = s,
-                .grouping = grouping,
-                .schedule = *schedule,
-                .placement = std::move(placement),
-                .row = {.groups = grouping.groups,
-                        .phases = s.stride_width,
-                        .kernel_width = s.kernel_width * grouping.parts,
-                        .parts = grouping.parts,
-                        .epilogue = parts.for_rows(spec),
-                        .to_signed = parts.to == DType::s8},
-                .strip = {.groups = grouping.groups,
-                          .used_rows = (schedule->rows - 1) * s.stride_height + s.kernel_height,
-                          .column_stride = s.channels,
-                          .phases = s.stride_width,
-                          .padding = static_cast<std::uint8_t>(attrs.x_zero_point),
-                          .flip = static_cast<std::uint8_t>(is_signed == set.takes_signed ? 0 : 0x80)},
-                .weights = spec.packed[kWeights].as<std::int8_t>(),
-                .bias = spec.packed[kBias].as<std::int32_t>(),
-                .multiplier = spec.packed[kMultiplier].as<float>(),
-                .rest = has_rest ? spec.packed[kRest].as<float>() : nullptr,
-                .table = has_table ? spec.packed[kTable].as<std::uint8_t>() : nullptr,
-                .lookup = &lookup(),
-                // Of Arm channels lie in their order in any case, and rows take no product for NaN.
-                .finishes_from_sums = finishes_from_sums(parts) ||
-                                      (set.takes_signed && !are_finite(spec.packed[kMultiplier].span<float>())),
-                .other = parts.other,
-                .y_element_bytes = size_of(call.output().dtype),
-                .row_groups = row_groups,
-                .taps = taps_of(s, grouping),
-                .staging_offset = staging_offset};
+  VnniDepthwiseParams params{
+      .set = &set,
+      .finishing = &finishing,
+      .shape = s,
+      .grouping = grouping,
+      .schedule = *schedule,
+      .placement = std::move(placement),
+      .row = {.groups = grouping.groups,
+              .phases = s.stride_width,
+              .kernel_width = s.kernel_width * grouping.parts,
+              .parts = grouping.parts,
+              .epilogue = parts.for_rows(spec),
+              .to_signed = parts.to == DType::s8},
+      .strip = {.groups = grouping.groups,
+                .used_rows = (schedule->rows - 1) * s.stride_height + s.kernel_height,
+                .column_stride = s.channels,
+                .phases = s.stride_width,
+                .padding = static_cast<std::uint8_t>(attrs.x_zero_point),
+                .flip = static_cast<std::uint8_t>(is_signed == set.takes_signed ? 0 : 0x80)},
+      .weights = spec.packed[kVnniWeights].as<std::int8_t>(),
+      .bias = spec.packed[kVnniBias].as<std::int32_t>(),
+      .multiplier = spec.packed[kVnniMultiplier].as<float>(),
+      .rest = has_rest ? spec.packed[kVnniRest].as<float>() : nullptr,
+      .table = has_table ? spec.packed[kVnniTable].as<std::uint8_t>() : nullptr,
+      .lookup = &lookup(),
+      // Of Arm channels lie in their order in any case, and rows take no product for NaN.
+      .finishes_from_sums =
+          finishes_from_sums(parts) ||
+          (set.takes_signed && !vnni_depthwise_are_finite(spec.packed[kVnniMultiplier].span<float>())),
+      .other = parts.other,
+      .y_element_bytes = size_of(call.output().dtype),
+      .row_groups = row_groups,
+      .taps = vnni_depthwise_taps_of(s, grouping),
+      .staging_offset = staging_offset};
   // A table that makes s8 of u8 is a zero point that is 128 less.
   if (has_table && !params.finishes_from_sums && parts.to == DType::u8 && flips_sign(params.table)) {
     params.table = nullptr;
@@ -332,19 +342,19 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
     params.row.epilogue.round.after -= 128;
   }
   const RowRound& round = params.row.epilogue.round;
-  params.row.is_bare = set.takes_signed && !params.finishes_from_sums && params.table == nullptr && !has_rest &&
-                       round.after == (params.row.to_signed ? -128 : 0) && round.lowest_integer == 0 &&
-                       round.highest_integer == 255 &&
-                       fits_words(spec, params.placement, row_weight_bytes(s, grouping, {0, set.widest}));
+  params.row.is_bare =
+      set.takes_signed && !params.finishes_from_sums && params.table == nullptr && !has_rest &&
+      round.after == (params.row.to_signed ? -128 : 0) && round.lowest_integer == 0 && round.highest_integer == 255 &&
+      vnni_depthwise_fits_words(spec, params.placement, row_weight_bytes(s, grouping, {0, set.widest}));
   const std::size_t staged_bytes = params.finishes_from_sums ? sizeof(std::int32_t) : 1;
   const std::size_t scratch = staging_offset + static_cast<std::size_t>(schedule->columns * 64) * staged_bytes;
-  return make_step(std::move(params), items, run, scratch, schedule->encode());
+  return make_step(std::move(params), items, run_vnni_depthwise, scratch, schedule->encode());
 }
 
 // About 0.25 ns per result of a 3x3 window at 64 channels (2.5 GHz, cloud machine, 2026-11); more taps and overlapping
 // blocks in proportion.
 template <const VnniSet& set>
-double cost(const OpCall& call, const Machine&) {
+double vnni_depthwise_cost(const OpCall& call, const Machine&) {
   const DepthwiseShape s = DepthwiseShape::of(view_of(call));
   const Grouping grouping = Grouping::of(view_of(call));
   const double blocks = static_cast<double>(place(s, grouping, set).channels) / static_cast<double>(s.channels);
@@ -375,14 +385,14 @@ double schedule_cost(const OpCall& call, const Machine& machine, const Depthwise
     const double bytes = one.direct ? 0.0 : static_cast<double>(strip_bytes(strips, one.columns));
     return static_cast<double>(s.batch * strips.units) * count * (kStrip + kInterleave * bytes);
   };
-  const double all =
-      std::max(0.5 * cost<set>(call, machine), cost<set>(call, machine) + extra(schedule) - extra(chosen));
+  const double all = std::max(0.5 * vnni_depthwise_cost<set>(call, machine),
+                              vnni_depthwise_cost<set>(call, machine) + extra(schedule) - extra(chosen));
   const std::int64_t slowest = (items + threads - 1) / threads;
   return all * static_cast<double>(slowest) / static_cast<double>(items);
 }
 
 template <const VnniSet& set>
-std::vector<Candidate> candidates(const OpCall& call, const Machine& machine, int threads) {
+std::vector<Candidate> vnni_depthwise_candidates(const OpCall& call, const Machine& machine, int threads) {
   const DepthwiseShape s = DepthwiseShape::of(view_of(call));
   const Grouping grouping = Grouping::of(view_of(call));
   const DepthwiseStrips strips = strips_of(s, grouping, place(s, grouping, set), set);
@@ -393,7 +403,7 @@ std::vector<Candidate> candidates(const OpCall& call, const Machine& machine, in
 }
 
 template <const VnniSet& set>
-std::string schedule_refusal(const OpCall& call, const Machine&, std::span<const std::byte> schedule) {
+std::string vnni_depthwise_schedule_refusal(const OpCall& call, const Machine&, std::span<const std::byte> schedule) {
   const DepthwiseShape s = DepthwiseShape::of(view_of(call));
   const Grouping grouping = Grouping::of(view_of(call));
   const DepthwiseStrips strips = strips_of(s, grouping, place(s, grouping, set), set);
@@ -401,30 +411,32 @@ std::string schedule_refusal(const OpCall& call, const Machine&, std::span<const
 }
 
 template <const VnniSet& set, const DepthwiseFunctions& finishing, const LookupFunctions& (*lookup)(), Isa isa>
-constexpr KernelChoice kernel(std::string_view name) {
+constexpr KernelChoice vnni_depthwise_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "quantized_conv",
                    .needs = isa,
                    .packs = true,
                    .knobs = kDepthwiseKnobs,
-                   .prepare = prepare_by<refuse, make<set, finishing, lookup>>},
-          .refusal = refusal,
-          .cost = cost<set>,
-          .candidates = candidates<set>,
-          .schedule_refusal = schedule_refusal<set>,
-          .pack = pack<set>,
+                   .prepare = prepare_by<refuse_vnni_depthwise, make_vnni_depthwise<set, finishing, lookup>>},
+          .refusal = vnni_depthwise_refusal,
+          .cost = vnni_depthwise_cost<set>,
+          .candidates = vnni_depthwise_candidates<set>,
+          .schedule_refusal = vnni_depthwise_schedule_refusal<set>,
+          .pack = pack_vnni_depthwise<set>,
           .packed_layout = same_layout};
 }
 
-constexpr KernelChoice kChoices[] = {
-    kernel<kStripsAvx512Vnni, kDepthwiseAvx512, lookup_of_avx512, Isa::avx512vnni>("depthwise_q8s8_4x64_avx512vnni"),
-    kernel<kStripsDotprod, kDepthwiseNeon, lookup_of_8_lanes, Isa::dotprod>("depthwise_q8s8_4x16_dotprod"),
+constexpr KernelChoice kVnniDepthwiseChoices[] = {
+    vnni_depthwise_kernel<kStripsAvx512Vnni, kDepthwiseAvx512, lookup_of_avx512, Isa::avx512vnni>(
+        "depthwise_q8s8_4x64_avx512vnni"),
+    vnni_depthwise_kernel<kStripsDotprod, kDepthwiseNeon, lookup_of_8_lanes, Isa::dotprod>(
+        "depthwise_q8s8_4x16_dotprod"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kVnniDepthwiseCodes = codes_of(kVnniDepthwiseChoices);
 
 }  // namespace
 
-std::span<const KernelCode> depthwise_vnni_codes() { return kCodes; }
-std::span<const KernelChoice> depthwise_vnni_choices() { return kChoices; }
+std::span<const KernelCode> depthwise_vnni_codes() { return kVnniDepthwiseCodes; }
+std::span<const KernelChoice> depthwise_vnni_choices() { return kVnniDepthwiseChoices; }
 
 }  // namespace octavo

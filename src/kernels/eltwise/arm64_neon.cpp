@@ -7,7 +7,7 @@
 namespace octavo {
 namespace {
 
-constexpr int kBytes = 16;
+constexpr int kEltwiseArm64NeonBytes = 16;
 
 // add_integer of u8 with a result of u8, sixteen at a time.
 struct ByteSum {
@@ -40,17 +40,17 @@ template <bool kClamps>
 void add_row(const ByteSum& sum, const std::uint8_t* a, const std::uint8_t* b, std::uint8_t* y, std::int64_t n) {
   const ByteSum s = sum;
   std::int64_t i = 0;
-  for (; i + 2 * kBytes <= n; i += 2 * kBytes) {
+  for (; i + 2 * kEltwiseArm64NeonBytes <= n; i += 2 * kEltwiseArm64NeonBytes) {
     s.store<kClamps>(a + i, b + i, y + i);
-    s.store<kClamps>(a + i + kBytes, b + i + kBytes, y + i + kBytes);
+    s.store<kClamps>(a + i + kEltwiseArm64NeonBytes, b + i + kEltwiseArm64NeonBytes, y + i + kEltwiseArm64NeonBytes);
   }
-  for (; i < n; i += kBytes) {
+  for (; i < n; i += kEltwiseArm64NeonBytes) {
     const std::int64_t left = n - i;
-    if (left >= kBytes) {
+    if (left >= kEltwiseArm64NeonBytes) {
       s.store<kClamps>(a + i, b + i, y + i);
       continue;
     }
-    std::uint8_t last[3][kBytes] = {};
+    std::uint8_t last[3][kEltwiseArm64NeonBytes] = {};
     std::memcpy(last[0], a + i, static_cast<std::size_t>(left));
     std::memcpy(last[1], b + i, static_cast<std::size_t>(left));
     s.store<kClamps>(last[0], last[1], last[2]);

@@ -31,12 +31,12 @@ RowFunction row_function(const EltwiseFunctions& functions, BinaryKind kind) {
   }
 }
 
-struct BinaryParams {
+struct FloatEltwiseBinaryParams {
   Broadcast broadcast;
   RowFunction function;
 };
 
-void run_binary(const BinaryParams& params, const StepBuffers& buffers, ItemRange range) {
+void run_float_eltwise_binary(const FloatEltwiseBinaryParams& params, const StepBuffers& buffers, ItemRange range) {
   params.broadcast.for_blocks(range, [&](const RowBlock& block) {
     F32Rows rows;
     place_rows(rows, block, buffers);
@@ -44,7 +44,7 @@ void run_binary(const BinaryParams& params, const StepBuffers& buffers, ItemRang
   });
 }
 
-std::string refuse_binary(const CallView& call) {
+std::string refuse_float_eltwise_binary(const CallView& call) {
   if (call.input(0).dtype != DType::f32) return "needs f32";
   return row_function(kEltwiseScalar, call.attrs->as<BinaryAttrs>().kind) == nullptr
              ? "computes add, sub, mul, div, pow, min, max and prelu"
@@ -57,10 +57,10 @@ Broadcast broadcast_of(const CallView& call) {
 }
 
 template <const EltwiseFunctions& functions>
-Result<std::unique_ptr<Step>> make_binary(const CallView& call, const StepSpec&) {
-  BinaryParams params{broadcast_of(call), row_function(functions, call.attrs->as<BinaryAttrs>().kind)};
+Result<std::unique_ptr<Step>> make_float_eltwise_binary(const CallView& call, const StepSpec&) {
+  FloatEltwiseBinaryParams params{broadcast_of(call), row_function(functions, call.attrs->as<BinaryAttrs>().kind)};
   const std::int64_t items = params.broadcast.items();
-  return make_step(std::move(params), items, run_binary);
+  return make_step(std::move(params), items, run_float_eltwise_binary);
 }
 
 // ---- comparisons ----
@@ -135,13 +135,13 @@ Result<std::unique_ptr<Step>> make_mod(const CallView& call, const StepSpec&) {
 
 // ---- unary ----
 
-struct UnaryParams {
+struct FloatEltwiseUnaryParams {
   Chunks chunks;
   UnaryNumbers numbers;
   UnaryLine line;
 };
 
-void run_unary(const UnaryParams& params, const StepBuffers& buffers, ItemRange range) {
+void run_float_eltwise_unary(const FloatEltwiseUnaryParams& params, const StepBuffers& buffers, ItemRange range) {
   const ItemRange units = params.chunks.units_of(range);
   params.line(reinterpret_cast<const float*>(buffers.inputs[0]) + units.begin,
               reinterpret_cast<float*>(buffers.outputs[0]) + units.begin, units.end - units.begin, params.numbers);
@@ -168,12 +168,13 @@ void run_test(const TestParams& params, const StepBuffers& buffers, ItemRange ra
 std::string refuse_unary(const CallView& call) { return call.input(0).dtype == DType::f32 ? "" : "needs f32"; }
 
 template <const EltwiseFunctions& functions>
-Result<std::unique_ptr<Step>> make_unary(const CallView& call, const StepSpec&) {
+Result<std::unique_ptr<Step>> make_float_eltwise_unary(const CallView& call, const StepSpec&) {
   const auto& attrs = call.attrs->as<UnaryAttrs>();
   const Chunks chunks = Chunks::of(call.output().elements(), 4);
   if (is_test(attrs.kind)) return make_step(TestParams{chunks, &functions, attrs}, chunks.items(), run_test);
   const UnaryLine line = functions.unary.of[static_cast<int>(attrs.kind)];
-  return make_step(UnaryParams{chunks, {attrs.alpha, attrs.beta}, line}, chunks.items(), run_unary);
+  return make_step(FloatEltwiseUnaryParams{chunks, {attrs.alpha, attrs.beta}, line}, chunks.items(),
+                   run_float_eltwise_unary);
 }
 
 // ---- where ----
@@ -207,7 +208,7 @@ void run_where(const WhereParams& params, const StepBuffers& buffers, ItemRange 
   });
 }
 
-std::string refuse_nothing(const CallView&) { return {}; }
+std::string refuse_float_eltwise_nothing(const CallView&) { return {}; }
 
 Result<std::unique_ptr<Step>> make_where(const CallView& call, const StepSpec&) {
   const Shape* const operands[] = {call.input(0).shape, call.input(1).shape, call.input(2).shape};
@@ -219,7 +220,7 @@ Result<std::unique_ptr<Step>> make_where(const CallView& call, const StepSpec&) 
 // ---- the kernels ----
 
 template <int kPicoseconds>
-double cost(const OpCall& call, const Machine&) {
+double float_eltwise_cost(const OpCall& call, const Machine&) {
   return 100.0 + kPicoseconds / 1000.0 * static_cast<double>(call.outputs[0].shape.elements());
 }
 
@@ -233,7 +234,8 @@ int same_shape_input(const OpCall& call) {
 template <int kPicoseconds, int kMany>
 double binary_cost(const OpCall& call, const Machine& machine) {
   const bool is_power = call.attrs->as<BinaryAttrs>().kind == BinaryKind::pow;
-  return is_power ? cost<kPicoseconds * kMany>(call, machine) : cost<kPicoseconds>(call, machine);
+  return is_power ? float_eltwise_cost<kPicoseconds * kMany>(call, machine)
+                  : float_eltwise_cost<kPicoseconds>(call, machine);
 }
 
 bool is_elementary(UnaryKind kind) {
@@ -267,8 +269,8 @@ bool is_elementary(UnaryKind kind) {
 }
 template <int kPicoseconds, int kMany>
 double unary_cost(const OpCall& call, const Machine& machine) {
-  return is_elementary(call.attrs->as<UnaryAttrs>().kind) ? cost<kPicoseconds * kMany>(call, machine)
-                                                          : cost<kPicoseconds>(call, machine);
+  return is_elementary(call.attrs->as<UnaryAttrs>().kind) ? float_eltwise_cost<kPicoseconds * kMany>(call, machine)
+                                                          : float_eltwise_cost<kPicoseconds>(call, machine);
 }
 
 template <const EltwiseFunctions& functions, Isa isa, int kPicoseconds, int kMany>
@@ -276,9 +278,9 @@ constexpr KernelChoice binary_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "binary",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_binary, make_binary<functions>>,
+                   .prepare = prepare_by<refuse_float_eltwise_binary, make_float_eltwise_binary<functions>>,
                    .in_place_input = same_shape_input},
-          .refusal = refusal_by<refuse_binary>,
+          .refusal = refusal_by<refuse_float_eltwise_binary>,
           .cost = binary_cost<kPicoseconds, kMany>};
 }
 template <const EltwiseFunctions& functions, Isa isa, int kPicoseconds>
@@ -288,20 +290,20 @@ constexpr KernelChoice comparison_kernel(std::string_view name) {
                    .needs = isa,
                    .prepare = prepare_by<refuse_comparison, make_comparison<functions>>},
           .refusal = refusal_by<refuse_comparison>,
-          .cost = cost<kPicoseconds>};
+          .cost = float_eltwise_cost<kPicoseconds>};
 }
 template <const EltwiseFunctions& functions, Isa isa, int kPicoseconds, int kMany>
 constexpr KernelChoice unary_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "unary",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_unary, make_unary<functions>>,
+                   .prepare = prepare_by<refuse_unary, make_float_eltwise_unary<functions>>,
                    .in_place_input = same_shape_input},
           .refusal = refusal_by<refuse_unary>,
           .cost = unary_cost<kPicoseconds, kMany>};
 }
 
-constexpr KernelChoice kChoices[] = {
+constexpr KernelChoice kFloatEltwiseChoices[] = {
     binary_kernel<kEltwiseScalar, Isa::scalar, 1000, 100>("eltwise_binary_f32_portable"),
     binary_kernel<kEltwiseAvx2, Isa::avx2, 500, 10>("eltwise_binary_f32_avx2"),
     binary_kernel<kEltwiseAvx512, Isa::avx512, 400, 8>("eltwise_binary_f32_avx512"),
@@ -312,20 +314,22 @@ constexpr KernelChoice kChoices[] = {
     comparison_kernel<kEltwiseNeon, Isa::neon, 600>("eltwise_compare_f32_neon"),
     {.code = {.name = "eltwise_mod_f32_portable", .op = "binary", .prepare = prepare_by<refuse_mod, make_mod>},
      .refusal = refusal_by<refuse_mod>,
-     .cost = cost<20000>},
+     .cost = float_eltwise_cost<20000>},
     unary_kernel<kEltwiseScalar, Isa::scalar, 1000, 40>("eltwise_unary_f32_portable"),
     unary_kernel<kEltwiseAvx2, Isa::avx2, 250, 5>("eltwise_unary_f32_avx2"),
     unary_kernel<kEltwiseAvx512, Isa::avx512, 200, 4>("eltwise_unary_f32_avx512"),
     unary_kernel<kEltwiseNeon, Isa::neon, 500, 10>("eltwise_unary_f32_neon"),
-    {.code = {.name = "eltwise_where_portable", .op = "where", .prepare = prepare_by<refuse_nothing, make_where>},
-     .refusal = refusal_by<refuse_nothing>,
-     .cost = cost<1500>},
+    {.code = {.name = "eltwise_where_portable",
+              .op = "where",
+              .prepare = prepare_by<refuse_float_eltwise_nothing, make_where>},
+     .refusal = refusal_by<refuse_float_eltwise_nothing>,
+     .cost = float_eltwise_cost<1500>},
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kFloatEltwiseCodes = codes_of(kFloatEltwiseChoices);
 
 }  // namespace
 
-std::span<const KernelCode> float_eltwise_codes() { return kCodes; }
-std::span<const KernelChoice> float_eltwise_choices() { return kChoices; }
+std::span<const KernelCode> float_eltwise_codes() { return kFloatEltwiseCodes; }
+std::span<const KernelChoice> float_eltwise_choices() { return kFloatEltwiseChoices; }
 
 }  // namespace octavo

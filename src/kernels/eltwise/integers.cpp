@@ -26,12 +26,13 @@ void with_type(DType dtype, const Body& body) {
   }
 }
 
-std::string refuse(const CallView& call) {
+std::string refuse_integer_eltwise(const CallView& call) {
   const DType dtype = call.input(0).dtype;
   return is_integer(dtype) || dtype == DType::boolean ? "" : "needs integers or booleans";
 }
-std::string refuse_binary(const CallView& call) {
-  return call.input(0).dtype == DType::f64 || refuse(call).empty() ? "" : "needs integers, booleans or f64";
+std::string refuse_integer_eltwise_binary(const CallView& call) {
+  return call.input(0).dtype == DType::f64 || refuse_integer_eltwise(call).empty() ? ""
+                                                                                   : "needs integers, booleans or f64";
 }
 
 template <class T>
@@ -40,14 +41,15 @@ T value_of(BinaryKind kind, T a, T b) {
   else return integer_binary<T>(kind, a, b);
 }
 
-struct BinaryParams {
+struct IntegerEltwiseBinaryParams {
   Broadcast broadcast;
   BinaryKind kind;
   DType dtype, to;
 };
 
 template <class T>
-void run_rows(const BinaryParams& params, const RowBlock& block, const StepBuffers& buffers) {
+void run_integer_eltwise_rows(const IntegerEltwiseBinaryParams& params, const RowBlock& block,
+                              const StepBuffers& buffers) {
   for (std::int64_t r = 0; r < block.rows; ++r) {
     const T* a = reinterpret_cast<const T*>(buffers.inputs[0]) + block.offset[0] + r * block.row_stride[0];
     const T* b = reinterpret_cast<const T*>(buffers.inputs[1]) + block.offset[1] + r * block.row_stride[1];
@@ -61,72 +63,77 @@ void run_rows(const BinaryParams& params, const RowBlock& block, const StepBuffe
   }
 }
 
-void run_binary(const BinaryParams& params, const StepBuffers& buffers, ItemRange range) {
+void run_integer_eltwise_binary(const IntegerEltwiseBinaryParams& params, const StepBuffers& buffers, ItemRange range) {
   with_type(params.dtype, [&]<class T>(T) {
-    params.broadcast.for_blocks(range, [&](const RowBlock& block) { run_rows<T>(params, block, buffers); });
+    params.broadcast.for_blocks(range,
+                                [&](const RowBlock& block) { run_integer_eltwise_rows<T>(params, block, buffers); });
   });
 }
 
-Result<std::unique_ptr<Step>> make_binary(const CallView& call, const StepSpec&) {
+Result<std::unique_ptr<Step>> make_integer_eltwise_binary(const CallView& call, const StepSpec&) {
   const Shape* const operands[] = {call.input(0).shape, call.input(1).shape};
-  BinaryParams params{Broadcast(*call.output().shape, operands), call.attrs->as<BinaryAttrs>().kind,
-                      call.input(0).dtype, call.output().dtype};
+  IntegerEltwiseBinaryParams params{Broadcast(*call.output().shape, operands), call.attrs->as<BinaryAttrs>().kind,
+                                    call.input(0).dtype, call.output().dtype};
   const std::int64_t items = params.broadcast.items();
-  return make_step(std::move(params), items, run_binary);
+  return make_step(std::move(params), items, run_integer_eltwise_binary);
 }
 
-struct UnaryParams {
+struct IntegerEltwiseUnaryParams {
   Chunks chunks;
   UnaryAttrs attrs;
   DType dtype;
 };
 
 template <class T>
-void run_integers(const UnaryParams& params, const StepBuffers& buffers, ItemRange elements) {
+void run_integer_eltwise_integers(const IntegerEltwiseUnaryParams& params, const StepBuffers& buffers,
+                                  ItemRange elements) {
   const T* x = reinterpret_cast<const T*>(buffers.inputs[0]);
   T* y = reinterpret_cast<T*>(buffers.outputs[0]);
   for (std::int64_t i = elements.begin; i < elements.end; ++i) y[i] = integer_unary<T>(params.attrs, x[i]);
 }
 
-void run_unary(const UnaryParams& params, const StepBuffers& buffers, ItemRange range) {
+void run_integer_eltwise_unary(const IntegerEltwiseUnaryParams& params, const StepBuffers& buffers, ItemRange range) {
   const ItemRange units = params.chunks.units_of(range);
   with_type(params.dtype, [&]<class T>(T) {
-    if constexpr (std::is_integral_v<T>) run_integers<T>(params, buffers, units);
+    if constexpr (std::is_integral_v<T>) run_integer_eltwise_integers<T>(params, buffers, units);
   });
 }
 
-void run_boolean(const UnaryParams& params, const StepBuffers& buffers, ItemRange range) {
+void run_boolean(const IntegerEltwiseUnaryParams& params, const StepBuffers& buffers, ItemRange range) {
   const ItemRange units = params.chunks.units_of(range);
   const auto* x = reinterpret_cast<const std::uint8_t*>(buffers.inputs[0]);
   auto* y = reinterpret_cast<std::uint8_t*>(buffers.outputs[0]);
   for (std::int64_t i = units.begin; i < units.end; ++i) y[i] = boolean_unary(params.attrs, x[i]);
 }
 
-Result<std::unique_ptr<Step>> make_unary(const CallView& call, const StepSpec&) {
-  const UnaryParams params{Chunks::of(call.output().elements(), 4), call.attrs->as<UnaryAttrs>(), call.input(0).dtype};
-  return make_step(UnaryParams(params), params.chunks.items(),
-                   params.dtype == DType::boolean ? run_boolean : run_unary);
+Result<std::unique_ptr<Step>> make_integer_eltwise_unary(const CallView& call, const StepSpec&) {
+  const IntegerEltwiseUnaryParams params{Chunks::of(call.output().elements(), 4), call.attrs->as<UnaryAttrs>(),
+                                         call.input(0).dtype};
+  return make_step(IntegerEltwiseUnaryParams(params), params.chunks.items(),
+                   params.dtype == DType::boolean ? run_boolean : run_integer_eltwise_unary);
 }
 
-double cost(const OpCall& call, const Machine&) {
+double integer_eltwise_cost(const OpCall& call, const Machine&) {
   return 100.0 + 3.0 * static_cast<double>(call.outputs[0].shape.elements());
 }
 
-constexpr KernelChoice kChoices[] = {
+constexpr KernelChoice kIntegerEltwiseChoices[] = {
     {.code = {.name = "eltwise_integer_binary_portable",
               .op = "binary",
-              .prepare = prepare_by<refuse_binary, make_binary>},
-     .refusal = refusal_by<refuse_binary>,
-     .cost = cost},
-    {.code = {.name = "eltwise_integer_unary_portable", .op = "unary", .prepare = prepare_by<refuse, make_unary>},
-     .refusal = refusal_by<refuse>,
-     .cost = cost},
+              .prepare = prepare_by<refuse_integer_eltwise_binary, make_integer_eltwise_binary>},
+     .refusal = refusal_by<refuse_integer_eltwise_binary>,
+     .cost = integer_eltwise_cost},
+    {.code = {.name = "eltwise_integer_unary_portable",
+              .op = "unary",
+              .prepare = prepare_by<refuse_integer_eltwise, make_integer_eltwise_unary>},
+     .refusal = refusal_by<refuse_integer_eltwise>,
+     .cost = integer_eltwise_cost},
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kIntegerEltwiseCodes = codes_of(kIntegerEltwiseChoices);
 
 }  // namespace
 
-std::span<const KernelCode> integer_eltwise_codes() { return kCodes; }
-std::span<const KernelChoice> integer_eltwise_choices() { return kChoices; }
+std::span<const KernelCode> integer_eltwise_codes() { return kIntegerEltwiseCodes; }
+std::span<const KernelChoice> integer_eltwise_choices() { return kIntegerEltwiseChoices; }
 
 }  // namespace octavo

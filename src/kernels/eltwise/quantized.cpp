@@ -9,7 +9,7 @@
 namespace octavo {
 namespace {
 
-struct Params {
+struct QuantizedEltwiseParams {
   Broadcast broadcast;  // of x and the other operand, or of sums and their factors
   StepEpilogue epilogue;
   bool x_is_signed = false, other_is_signed = false;
@@ -23,7 +23,7 @@ std::optional<StepEpilogue> epilogue_of(const CallView& call) {
 bool is_fixed_pair(const StepEpilogue& epilogue) { return epilogue.rows.formula >= Formula::fixed_add; }
 
 template <Isa isa>
-std::string refuse(const CallView& call) {
+std::string refuse_quantized_eltwise(const CallView& call) {
   const auto epilogue = epilogue_of(call);
   if (!epilogue) return std::string(kStepEpilogueRefusal);
   const bool is_for_bytes = epilogue->factor < 0 && epilogue->rows.result == RowEpilogue::Result::bytes;
@@ -32,7 +32,7 @@ std::string refuse(const CallView& call) {
   return isa != Isa::scalar && is_fixed_pair(*epilogue) && has_signed ? "needs u8 operands in fixed point" : "";
 }
 
-void run_pairs(const Params& params, const StepBuffers& buffers, ItemRange range) {
+void run_pairs(const QuantizedEltwiseParams& params, const StepBuffers& buffers, ItemRange range) {
   PairRows rows{.a_is_signed = params.x_is_signed,
                 .b_is_signed = params.other_is_signed,
                 .epilogue = params.epilogue.placed(buffers, 0)};
@@ -43,7 +43,7 @@ void run_pairs(const Params& params, const StepBuffers& buffers, ItemRange range
 }
 
 // s16 values as sums, some at a time: without factors per channel they are one row.
-void run_s16(const Params& params, const StepBuffers& buffers, ItemRange range) {
+void run_quantized_eltwise_s16(const QuantizedEltwiseParams& params, const StepBuffers& buffers, ItemRange range) {
   constexpr std::int64_t kAtOnce = 256;
   const auto* x = reinterpret_cast<const std::int16_t*>(buffers.inputs[0]);
   const RowEpilogue epilogue = params.epilogue.placed(buffers, 0);
@@ -58,7 +58,7 @@ void run_s16(const Params& params, const StepBuffers& buffers, ItemRange range) 
   });
 }
 
-void run_sums(const Params& params, const StepBuffers& buffers, ItemRange range) {
+void run_sums(const QuantizedEltwiseParams& params, const StepBuffers& buffers, ItemRange range) {
   const auto* x = reinterpret_cast<const std::int32_t*>(buffers.inputs[0]);
   const std::size_t y_bytes = params.epilogue.rows.result == RowEpilogue::Result::bytes ? 1 : sizeof *x;
   params.broadcast.for_blocks(range, [&](const RowBlock& block) {
@@ -68,7 +68,7 @@ void run_sums(const Params& params, const StepBuffers& buffers, ItemRange range)
 }
 
 template <const EltwiseFunctions& functions>
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
+Result<std::unique_ptr<Step>> make_quantized_eltwise(const CallView& call, const StepSpec&) {
   const StepEpilogue epilogue = *epilogue_of(call);
   const bool is_pair = epilogue.other >= 0;
   std::vector<const Shape*> operands = {call.input(0).shape};
@@ -77,14 +77,15 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
   }
   Broadcast broadcast(*call.output().shape, operands);
   const std::int64_t items = broadcast.items();
-  return make_step(Params{std::move(broadcast), epilogue, call.input(0).dtype == DType::s8,
-                          is_pair && call.input(1).dtype == DType::s8, &functions},
-                   items, is_pair ? run_pairs : (call.input(0).dtype == DType::s16 ? run_s16 : run_sums));
+  return make_step(QuantizedEltwiseParams{std::move(broadcast), epilogue, call.input(0).dtype == DType::s8,
+                                          is_pair && call.input(1).dtype == DType::s8, &functions},
+                   items,
+                   is_pair ? run_pairs : (call.input(0).dtype == DType::s16 ? run_quantized_eltwise_s16 : run_sums));
 }
 
 // Nanoseconds per element, measured on 16 KB chunks in L2 of a Xeon of 2.5 GHz.
 template <Isa isa>
-double cost(const OpCall& call, const Machine&) {
+double quantized_eltwise_cost(const OpCall& call, const Machine&) {
   const auto by_isa = [](double scalar, double avx2, double avx512) { return by_width(isa, {scalar, avx2, avx512}); };
   const StepEpilogue epilogue = *epilogue_of(view_of(call));
   const double per_element = epilogue.other < 0        ? by_isa(3.0, 0.7, 0.4)
@@ -93,7 +94,7 @@ double cost(const OpCall& call, const Machine&) {
   return 100.0 + static_cast<double>(call.outputs[0].shape.elements()) * per_element;
 }
 
-int in_place_input(const OpCall& call) {
+int quantized_eltwise_in_place_input(const OpCall& call) {
   const Shape& result = call.outputs[0].shape;
   const auto epilogue = epilogue_of(view_of(call));
   if (!epilogue || epilogue->other < 0) return -1;
@@ -102,27 +103,27 @@ int in_place_input(const OpCall& call) {
 }
 
 template <const EltwiseFunctions& functions, Isa isa>
-constexpr KernelChoice kernel(std::string_view name) {
+constexpr KernelChoice quantized_eltwise_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "quantized_elementwise",
                    .needs = isa,
-                   .prepare = prepare_by<refuse<isa>, make<functions>>,
-                   .in_place_input = in_place_input},
-          .refusal = refusal_by<refuse<isa>>,
-          .cost = cost<isa>};
+                   .prepare = prepare_by<refuse_quantized_eltwise<isa>, make_quantized_eltwise<functions>>,
+                   .in_place_input = quantized_eltwise_in_place_input},
+          .refusal = refusal_by<refuse_quantized_eltwise<isa>>,
+          .cost = quantized_eltwise_cost<isa>};
 }
 
-constexpr KernelChoice kChoices[] = {
-    kernel<kEltwiseScalar, Isa::scalar>("eltwise_q8_portable"),
-    kernel<kEltwiseAvx2, Isa::avx2>("eltwise_q8_avx2"),
-    kernel<kEltwiseAvx512, Isa::avx512>("eltwise_q8_avx512"),
-    kernel<kEltwiseNeon, Isa::neon>("eltwise_q8_neon"),
+constexpr KernelChoice kQuantizedEltwiseChoices[] = {
+    quantized_eltwise_kernel<kEltwiseScalar, Isa::scalar>("eltwise_q8_portable"),
+    quantized_eltwise_kernel<kEltwiseAvx2, Isa::avx2>("eltwise_q8_avx2"),
+    quantized_eltwise_kernel<kEltwiseAvx512, Isa::avx512>("eltwise_q8_avx512"),
+    quantized_eltwise_kernel<kEltwiseNeon, Isa::neon>("eltwise_q8_neon"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kQuantizedEltwiseCodes = codes_of(kQuantizedEltwiseChoices);
 
 }  // namespace
 
-std::span<const KernelCode> quantized_eltwise_codes() { return kCodes; }
-std::span<const KernelChoice> quantized_eltwise_choices() { return kChoices; }
+std::span<const KernelCode> quantized_eltwise_codes() { return kQuantizedEltwiseCodes; }
+std::span<const KernelChoice> quantized_eltwise_choices() { return kQuantizedEltwiseChoices; }
 
 }  // namespace octavo

@@ -73,7 +73,7 @@ Result<std::unique_ptr<Step>> make_batch_norm(const CallView& call, const StepSp
 // ---- the kernels ----
 
 template <int kPicoseconds>
-double cost(const OpCall& call, const Machine&) {
+double batch_norm_cost(const OpCall& call, const Machine&) {
   return 200.0 + kPicoseconds / 1000.0 * static_cast<double>(call.inputs[0]->shape.elements());
 }
 
@@ -84,20 +84,20 @@ constexpr KernelChoice batch_norm_kernel(std::string_view name) {
                    .needs = isa,
                    .prepare = prepare_by<refuse_batch_norm, make_batch_norm<functions>>},
           .refusal = refusal_by<refuse_batch_norm>,
-          .cost = cost<kPicoseconds>};
+          .cost = batch_norm_cost<kPicoseconds>};
 }
 
-constexpr KernelChoice kChoices[] = {
+constexpr KernelChoice kBatchNormChoices[] = {
     batch_norm_kernel<kSumsScalar, Isa::scalar, 4000>("norm_batch_f32_portable"),
     batch_norm_kernel<kSumsAvx2, Isa::avx2, 1500>("norm_batch_f32_avx2"),
     batch_norm_kernel<kSumsAvx512, Isa::avx512, 1200>("norm_batch_f32_avx512"),
     batch_norm_kernel<kSumsNeon, Isa::neon, 3000>("norm_batch_f32_neon"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kBatchNormCodes = codes_of(kBatchNormChoices);
 
 }  // namespace
 
-std::span<const KernelCode> batch_norm_codes() { return kCodes; }
-std::span<const KernelChoice> batch_norm_choices() { return kChoices; }
+std::span<const KernelCode> batch_norm_codes() { return kBatchNormCodes; }
+std::span<const KernelChoice> batch_norm_choices() { return kBatchNormChoices; }
 
 }  // namespace octavo

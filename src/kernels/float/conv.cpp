@@ -12,15 +12,15 @@
 namespace octavo {
 namespace {
 
-enum Input : std::size_t { kX = 0, kW = 1, kBias = 2 };
+enum FloatConvInput : std::size_t { kFloatConvX = 0, kFloatConvW = 1, kFloatConvBias = 2 };
 
-constexpr std::size_t kAxes = 3;  // missing ones, in front, have size 1
+constexpr std::size_t kFloatConvAxes = 3;  // missing ones, in front, have size 1
 
-struct Params {
+struct FloatConvParams {
   ImageSizes x, y;
   std::int64_t groups = 1;
   // Of depth, height and width.
-  std::array<std::int64_t, kAxes> kernel{1, 1, 1}, stride{1, 1, 1}, dilation{1, 1, 1}, pad{0, 0, 0};
+  std::array<std::int64_t, kFloatConvAxes> kernel{1, 1, 1}, stride{1, 1, 1}, dilation{1, 1, 1}, pad{0, 0, 0};
   const float* weights = nullptr;  // packed, [group][tap][ic][oc]; null where they are computed
   const float* bias = nullptr;     // packed; null: none, or computed
   ImageSizes w;                    // of weights that are computed
@@ -50,8 +50,8 @@ struct Block {
   std::int64_t ow, positions;
 };
 
-void add_tap(const Params& p, const Channels& channels, const Block& block, const std::array<std::int64_t, kAxes>& tap,
-             const float* x, double* acc) {
+void add_tap(const FloatConvParams& p, const Channels& channels, const Block& block,
+             const std::array<std::int64_t, kFloatConvAxes>& tap, const float* x, double* acc) {
   const std::int64_t id = block.row.od * p.stride[0] + tap[0] * p.dilation[0] - p.pad[0];
   const std::int64_t ih = block.row.oh * p.stride[1] + tap[1] * p.dilation[1] - p.pad[1];
   if (id < 0 || id >= p.x.depth || ih < 0 || ih >= p.x.height) return;
@@ -86,7 +86,7 @@ void add_tap(const Params& p, const Channels& channels, const Block& block, cons
   }
 }
 
-void store_block(const Params& p, const Channels& channels, const Block& block, const double* acc, float* y) {
+void store_block(const FloatConvParams& p, const Channels& channels, const Block& block, const double* acc, float* y) {
   const std::int64_t oc = channels.group * (p.y.channels / p.groups) + channels.first;
   const ImageStrides& strides = p.y.strides;
   for (std::int64_t i = 0; i < block.positions; ++i) {
@@ -100,13 +100,14 @@ void store_block(const Params& p, const Channels& channels, const Block& block, 
   }
 }
 
-void run_row(const Params& p, const Channels& channels, const Row& row, const StepBuffers& buffers) {
+void run_float_conv_row(const FloatConvParams& p, const Channels& channels, const Row& row,
+                        const StepBuffers& buffers) {
   auto* acc = reinterpret_cast<double*>(buffers.scratch);
-  const auto* x = reinterpret_cast<const float*>(buffers.inputs[kX]);
+  const auto* x = reinterpret_cast<const float*>(buffers.inputs[kFloatConvX]);
   for (std::int64_t ow = 0; ow < p.y.width; ow += kSumRows) {
     const Block block{row, ow, std::min<std::int64_t>(kSumRows, p.y.width - ow)};
     std::fill_n(acc, kSumRows * kChannelBlock, 0.0);
-    std::array<std::int64_t, kAxes> tap{};
+    std::array<std::int64_t, kFloatConvAxes> tap{};
     for (tap[0] = 0; tap[0] < p.kernel[0]; ++tap[0]) {
       for (tap[1] = 0; tap[1] < p.kernel[1]; ++tap[1]) {
         for (tap[2] = 0; tap[2] < p.kernel[2]; ++tap[2]) add_tap(p, channels, block, tap, x, acc);
@@ -116,11 +117,11 @@ void run_row(const Params& p, const Channels& channels, const Row& row, const St
   }
 }
 
-Row row_at(const Params& p, std::int64_t row) {
+Row row_at(const FloatConvParams& p, std::int64_t row) {
   return {row / (p.y.depth * p.y.height), row / p.y.height % p.y.depth, row % p.y.height};
 }
 
-void run(const Params& p, const StepBuffers& buffers, ItemRange rows) {
+void run_float_conv(const FloatConvParams& p, const StepBuffers& buffers, ItemRange rows) {
   const std::int64_t out_per_group = p.y.channels / p.groups, in_per_group = p.x.channels / p.groups;
   const std::int64_t taps = p.kernel[0] * p.kernel[1] * p.kernel[2];
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {
@@ -134,7 +135,7 @@ void run(const Params& p, const StepBuffers& buffers, ItemRange rows) {
                                 .tap_stride = in_per_group * out_per_group,
                                 .row_stride = out_per_group,
                                 .bias = p.bias == nullptr ? nullptr : p.bias + oc};
-        run_row(p, channels, row_at(p, row), buffers);
+        run_float_conv_row(p, channels, row_at(p, row), buffers);
       }
     }
   }
@@ -142,9 +143,11 @@ void run(const Params& p, const StepBuffers& buffers, ItemRange rows) {
 
 // ---- weights that are computed: an item is a block of channels, whose weights it packs, in one image ----
 
-std::int64_t blocks_of_group(const Params& p) { return (p.y.channels / p.groups + kChannelBlock - 1) / kChannelBlock; }
+std::int64_t blocks_of_group(const FloatConvParams& p) {
+  return (p.y.channels / p.groups + kChannelBlock - 1) / kChannelBlock;
+}
 
-void run_computed(const Params& p, const StepBuffers& buffers, ItemRange items) {
+void run_float_conv_computed(const FloatConvParams& p, const StepBuffers& buffers, ItemRange items) {
   const std::int64_t out_per_group = p.y.channels / p.groups, blocks = blocks_of_group(p);
   const std::int64_t taps = p.kernel[0] * p.kernel[1] * p.kernel[2], rows = p.y.depth * p.y.height;
   auto* packed = reinterpret_cast<float*>(buffers.scratch + kSumsBytes);
@@ -152,7 +155,7 @@ void run_computed(const Params& p, const StepBuffers& buffers, ItemRange items) 
     const std::int64_t image = item / (p.groups * blocks), group = item / blocks % p.groups;
     const std::int64_t first = item % blocks * kChannelBlock, oc = group * out_per_group + first;
     const std::int64_t width = std::min(kChannelBlock, out_per_group - first);
-    const float* w = reinterpret_cast<const float*>(buffers.inputs[kW]) + oc * p.w.strides.image;
+    const float* w = reinterpret_cast<const float*>(buffers.inputs[kFloatConvW]) + oc * p.w.strides.image;
     float* to = packed;
     for (std::int64_t tap = 0; tap < taps; ++tap) {
       for (std::int64_t ic = 0; ic < p.w.channels; ++ic) {
@@ -160,7 +163,8 @@ void run_computed(const Params& p, const StepBuffers& buffers, ItemRange items) 
           *to++ = w[j * p.w.strides.image + tap * p.w.strides.column + ic * p.w.strides.channel];
       }
     }
-    const auto* bias = p.has_computed_bias ? reinterpret_cast<const float*>(buffers.inputs[kBias]) + oc : nullptr;
+    const auto* bias =
+        p.has_computed_bias ? reinterpret_cast<const float*>(buffers.inputs[kFloatConvBias]) + oc : nullptr;
     const Channels channels{.group = group,
                             .first = first,
                             .width = width,
@@ -168,29 +172,30 @@ void run_computed(const Params& p, const StepBuffers& buffers, ItemRange items) 
                             .tap_stride = p.w.channels * width,
                             .row_stride = width,
                             .bias = bias};
-    for (std::int64_t row = 0; row < rows; ++row) run_row(p, channels, row_at(p, image * rows + row), buffers);
+    for (std::int64_t row = 0; row < rows; ++row)
+      run_float_conv_row(p, channels, row_at(p, image * rows + row), buffers);
   }
 }
 
-std::string refuse(const CallView& call) {
-  if (call.input(kX).dtype != DType::f32) return "needs f32";
-  const int rank = call.input(kX).shape->rank();
+std::string refuse_float_conv(const CallView& call) {
+  if (call.input(kFloatConvX).dtype != DType::f32) return "needs f32";
+  const int rank = call.input(kFloatConvX).shape->rank();
   return rank >= 3 && rank <= 5 ? "" : "needs one to three spatial axes";
 }
 
-std::string refusal(const OpCall& call) {
-  for (std::size_t i : {kW, kBias}) {
+std::string float_conv_refusal(const OpCall& call) {
+  for (std::size_t i : {kFloatConvW, kFloatConvBias}) {
     if (i < call.inputs.size() && call.inputs[i] != nullptr && !call.inputs[i]->is_constant())
       return "needs constant weights";
   }
-  if (call.inputs[kX]->is_constant()) return "needs a variable x";
-  return refuse(view_of(call));
+  if (call.inputs[kFloatConvX]->is_constant()) return "needs a variable x";
+  return refuse_float_conv(view_of(call));
 }
 
 // Weights become [group][tap][ic][oc].
-std::vector<Tensor> pack(const OpCall& call) {
+std::vector<Tensor> pack_float_conv(const OpCall& call) {
   const auto& conv = call.attrs->as<ConvAttrs>();
-  const Tensor& w = *call.inputs[kW]->constant;
+  const Tensor& w = *call.inputs[kFloatConvW]->constant;
   const ImageSizes kernel = ImageSizes::of(w.shape(), conv.layout);
   const std::int64_t out_per_group = kernel.batch / conv.groups, taps = kernel.depth * kernel.height * kernel.width;
   Tensor packed(DType::f32, Shape{w.elements()});
@@ -205,19 +210,19 @@ std::vector<Tensor> pack(const OpCall& call) {
       }
     }
   }
-  return {std::move(packed), constant_or_empty(call, kBias)};
+  return {std::move(packed), constant_or_empty(call, kFloatConvBias)};
 }
 
 // All but weights and bias.
-Params params_of(const CallView& call, const SumFunctions& functions) {
+FloatConvParams float_conv_params_of(const CallView& call, const SumFunctions& functions) {
   const auto& conv = call.attrs->as<ConvAttrs>();
-  Params p{.x = ImageSizes::of(*call.input(kX).shape, conv.layout),
-           .y = ImageSizes::of(*call.output().shape, conv.layout),
-           .groups = conv.groups,
-           .functions = &functions};
+  FloatConvParams p{.x = ImageSizes::of(*call.input(kFloatConvX).shape, conv.layout),
+                    .y = ImageSizes::of(*call.output().shape, conv.layout),
+                    .groups = conv.groups,
+                    .functions = &functions};
   const Window& window = conv.window;
   for (std::size_t i = 0; i < window.kernel.size(); ++i) {
-    const std::size_t axis = kAxes - window.kernel.size() + i;
+    const std::size_t axis = kFloatConvAxes - window.kernel.size() + i;
     p.kernel[axis] = window.kernel[i], p.stride[axis] = window.strides[i];
     p.dilation[axis] = window.dilations[i], p.pad[axis] = window.pad_begin[i];
   }
@@ -225,41 +230,41 @@ Params params_of(const CallView& call, const SumFunctions& functions) {
 }
 
 template <const SumFunctions& functions>
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
-  const bool has_bias = call.input(kBias).exists();
-  Params p = params_of(call, functions);
-  if (!is_packed_as(spec, 0, DType::f32, call.input(kW).elements()) ||
+Result<std::unique_ptr<Step>> make_float_conv(const CallView& call, const StepSpec& spec) {
+  const bool has_bias = call.input(kFloatConvBias).exists();
+  FloatConvParams p = float_conv_params_of(call, functions);
+  if (!is_packed_as(spec, 0, DType::f32, call.input(kFloatConvW).elements()) ||
       (has_bias && !is_packed_as(spec, 1, DType::f32, p.y.channels))) {
     return not_as_packed(spec);
   }
-  if (!is_read_in_run(spec, kX)) return not_as_packed(spec);
+  if (!is_read_in_run(spec, kFloatConvX)) return not_as_packed(spec);
   p.weights = spec.packed[0].as<float>();
   if (has_bias) p.bias = spec.packed[1].as<float>();
   const std::int64_t rows = call.output().elements() == 0 ? 0 : p.y.batch * p.y.depth * p.y.height;
-  return make_step(std::move(p), rows, run, kSumsBytes);
+  return make_step(std::move(p), rows, run_float_conv, kSumsBytes);
 }
 
 template <const SumFunctions& functions>
-Result<std::unique_ptr<Step>> make_computed(const CallView& call, const StepSpec&) {
-  Params p = params_of(call, functions);
-  p.w = ImageSizes::of(*call.input(kW).shape, call.attrs->as<ConvAttrs>().layout);
-  p.has_computed_bias = call.input(kBias).exists();
+Result<std::unique_ptr<Step>> make_float_conv_computed(const CallView& call, const StepSpec&) {
+  FloatConvParams p = float_conv_params_of(call, functions);
+  p.w = ImageSizes::of(*call.input(kFloatConvW).shape, call.attrs->as<ConvAttrs>().layout);
+  p.has_computed_bias = call.input(kFloatConvBias).exists();
   const std::int64_t items = call.output().elements() == 0 ? 0 : p.y.batch * p.groups * blocks_of_group(p);
   const std::int64_t width = std::min(kChannelBlock, std::max<std::int64_t>(1, p.y.channels / p.groups));
   const std::int64_t taps = p.kernel[0] * p.kernel[1] * p.kernel[2];
   const auto packed = static_cast<std::size_t>(taps * p.w.channels * width) * sizeof(float);
-  return make_step(std::move(p), items, run_computed, kSumsBytes + packed);
+  return make_step(std::move(p), items, run_float_conv_computed, kSumsBytes + packed);
 }
 
 // Sums of a few channels are mostly overhead: a group's channels count as sixteen at least, and each tap of four
 // positions costs a call. A position that stands alone shares its weights with none (squeeze-excite blocks, Cascade
 // Lake, 2.5 GHz: 1.1 ns per product).
 template <Isa isa>
-double cost(const OpCall& call, const Machine&) {
+double float_conv_cost(const OpCall& call, const Machine&) {
   constexpr double per_mac = by_width(isa, {1.0, 0.5, 0.3});
   constexpr double per_call = 25.0;
   const auto& conv = call.attrs->as<ConvAttrs>();
-  const Shape& w = call.inputs[kW]->shape;
+  const Shape& w = call.inputs[kFloatConvW]->shape;
   const double channels = static_cast<double>(w[0]);
   const double out_per_group = std::max(1.0, channels / static_cast<double>(conv.groups));
   const double positions = static_cast<double>(call.outputs[0].shape.elements()) / std::max(1.0, channels);
@@ -275,43 +280,50 @@ double cost(const OpCall& call, const Machine&) {
 }
 
 template <const SumFunctions& functions, Isa isa>
-constexpr KernelChoice kernel(std::string_view name) {
-  return {
-      .code = {.name = name, .op = "conv", .needs = isa, .packs = true, .prepare = prepare_by<refuse, make<functions>>},
-      .refusal = refusal,
-      .cost = cost<isa>,
-      .pack = pack,
-      .packed_layout = same_layout};
+constexpr KernelChoice float_conv_kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "conv",
+                   .needs = isa,
+                   .packs = true,
+                   .prepare = prepare_by<refuse_float_conv, make_float_conv<functions>>},
+          .refusal = float_conv_refusal,
+          .cost = float_conv_cost<isa>,
+          .pack = pack_float_conv,
+          .packed_layout = same_layout};
 }
 
 // Weights are packed in every run.
 template <Isa isa>
-double cost_computed(const OpCall& call, const Machine& machine) {
-  return 1.1 * cost<isa>(call, machine) + 2.0 * static_cast<double>(call.inputs[kW]->shape.elements());
+double float_conv_cost_computed(const OpCall& call, const Machine& machine) {
+  return 1.1 * float_conv_cost<isa>(call, machine) +
+         2.0 * static_cast<double>(call.inputs[kFloatConvW]->shape.elements());
 }
 
 template <const SumFunctions& functions, Isa isa>
-constexpr KernelChoice computed_kernel(std::string_view name) {
-  return {.code = {.name = name, .op = "conv", .needs = isa, .prepare = prepare_by<refuse, make_computed<functions>>},
-          .refusal = refusal_by<refuse>,
-          .cost = cost_computed<isa>};
+constexpr KernelChoice float_conv_computed_kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "conv",
+                   .needs = isa,
+                   .prepare = prepare_by<refuse_float_conv, make_float_conv_computed<functions>>},
+          .refusal = refusal_by<refuse_float_conv>,
+          .cost = float_conv_cost_computed<isa>};
 }
 
-constexpr KernelChoice kChoices[] = {
-    computed_kernel<kSumsScalar, Isa::scalar>("float_conv_computed_portable"),
-    computed_kernel<kSumsAvx2, Isa::avx2>("float_conv_computed_avx2"),
-    computed_kernel<kSumsAvx512, Isa::avx512>("float_conv_computed_avx512"),
-    computed_kernel<kSumsNeon, Isa::neon>("float_conv_computed_neon"),
-    kernel<kSumsScalar, Isa::scalar>("float_conv_portable"),
-    kernel<kSumsAvx2, Isa::avx2>("float_conv_avx2"),
-    kernel<kSumsAvx512, Isa::avx512>("float_conv_avx512"),
-    kernel<kSumsNeon, Isa::neon>("float_conv_neon"),
+constexpr KernelChoice kFloatConvChoices[] = {
+    float_conv_computed_kernel<kSumsScalar, Isa::scalar>("float_conv_computed_portable"),
+    float_conv_computed_kernel<kSumsAvx2, Isa::avx2>("float_conv_computed_avx2"),
+    float_conv_computed_kernel<kSumsAvx512, Isa::avx512>("float_conv_computed_avx512"),
+    float_conv_computed_kernel<kSumsNeon, Isa::neon>("float_conv_computed_neon"),
+    float_conv_kernel<kSumsScalar, Isa::scalar>("float_conv_portable"),
+    float_conv_kernel<kSumsAvx2, Isa::avx2>("float_conv_avx2"),
+    float_conv_kernel<kSumsAvx512, Isa::avx512>("float_conv_avx512"),
+    float_conv_kernel<kSumsNeon, Isa::neon>("float_conv_neon"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kFloatConvCodes = codes_of(kFloatConvChoices);
 
 }  // namespace
 
-std::span<const KernelCode> float_conv_codes() { return kCodes; }
-std::span<const KernelChoice> float_conv_choices() { return kChoices; }
+std::span<const KernelCode> float_conv_codes() { return kFloatConvCodes; }
+std::span<const KernelChoice> float_conv_choices() { return kFloatConvChoices; }
 
 }  // namespace octavo

@@ -9,10 +9,10 @@
 namespace octavo {
 namespace {
 
-enum Input : std::size_t { kX = 0, kW = 1, kBias = 2 };
+enum FloatDepthwiseInput : std::size_t { kDepthwiseX = 0, kDepthwiseW = 1, kDepthwiseBias = 2 };
 
 // Along one axis of the image.
-struct Axis {
+struct FloatDepthwiseAxis {
   std::int64_t size = 0, results = 0, stride = 1, dilation = 1, pad = 0;
 
   std::int64_t at(std::int64_t result, std::int64_t tap) const { return result * stride - pad + tap * dilation; }
@@ -23,8 +23,8 @@ struct TapPosition {
   std::int64_t plane = 0, row = 0, column = 0;
 };
 
-struct Params {
-  Axis planes, rows, columns;  // one plane where an image has two axes
+struct FloatDepthwiseParams {
+  FloatDepthwiseAxis planes, rows, columns;  // one plane where an image has two axes
   std::int64_t channels = 0;
   std::int64_t first_inner = 0, inner_end = 0;  // columns of the result all of whose taps lie within a line
   std::vector<TapPosition> taps;
@@ -36,7 +36,8 @@ struct Params {
 
 // The taps of pixels from (od, oh, ow) on that lie within the image, as offsets from the pixel where the first one's
 // tap 0 would be.
-std::int64_t list_taps(const Params& p, std::int64_t od, std::int64_t oh, std::int64_t ow, TapOffsets* list) {
+std::int64_t list_taps(const FloatDepthwiseParams& p, std::int64_t od, std::int64_t oh, std::int64_t ow,
+                       TapOffsets* list) {
   std::int64_t count = 0;
   for (std::size_t t = 0; t < p.taps.size(); ++t) {
     const TapPosition tap = p.taps[t];
@@ -49,11 +50,11 @@ std::int64_t list_taps(const Params& p, std::int64_t od, std::int64_t oh, std::i
   return count;
 }
 
-void run_line(const Params& p, std::int64_t line, const StepBuffers& buffers) {
+void run_line(const FloatDepthwiseParams& p, std::int64_t line, const StepBuffers& buffers) {
   auto* taps = reinterpret_cast<TapOffsets*>(buffers.scratch);
   const std::int64_t oh = line % p.rows.results, plane = line / p.rows.results;
   const std::int64_t od = plane % p.planes.results, image = plane / p.planes.results;
-  DepthwisePixels d{.x = reinterpret_cast<const float*>(buffers.inputs[kX]) +
+  DepthwisePixels d{.x = reinterpret_cast<const float*>(buffers.inputs[kDepthwiseX]) +
                          image * p.planes.size * p.rows.size * p.columns.size * p.channels,
                     .x_step = p.columns.stride * p.channels,
                     .w = p.weights,
@@ -72,23 +73,23 @@ void run_line(const Params& p, std::int64_t line, const StepBuffers& buffers) {
   }
 }
 
-void run(const Params& p, const StepBuffers& buffers, ItemRange lines) {
+void run_float_depthwise(const FloatDepthwiseParams& p, const StepBuffers& buffers, ItemRange lines) {
   for (std::int64_t line = lines.begin; line < lines.end; ++line) run_line(p, line, buffers);
 }
 
-std::string refuse(const CallView&) { return {}; }
+std::string refuse_float_depthwise(const CallView&) { return {}; }
 
-std::string refusal(const OpCall& call) {
-  for (std::size_t i : {kW, kBias}) {
+std::string float_depthwise_refusal(const OpCall& call) {
+  for (std::size_t i : {kDepthwiseW, kDepthwiseBias}) {
     if (i < call.inputs.size() && call.inputs[i] != nullptr && !call.inputs[i]->is_constant())
       return "needs constant weights";
   }
-  return call.inputs[kX]->is_constant() ? "needs a variable x" : "";
+  return call.inputs[kDepthwiseX]->is_constant() ? "needs a variable x" : "";
 }
 
 // Weights as [tap][channel], the taps in their order; a bias of 0 where there is none.
-std::vector<Tensor> pack(const OpCall& call) {
-  const Tensor& w = *call.inputs[kW]->constant;
+std::vector<Tensor> pack_float_depthwise(const OpCall& call) {
+  const Tensor& w = *call.inputs[kDepthwiseW]->constant;
   const Window& window = call.attrs->as<FloatDepthwiseAttrs>().window;
   const std::vector<std::int64_t> order = depthwise_tap_order(window);
   const std::int64_t channels = w.shape()[0];
@@ -97,8 +98,8 @@ std::vector<Tensor> pack(const OpCall& call) {
   for (const std::int64_t tap : order) {
     for (std::int64_t c = 0; c < channels; ++c) *to++ = w.as<float>()[c * std::ssize(order) + tap];
   }
-  if (call.inputs.size() > kBias && call.inputs[kBias] != nullptr) {
-    std::copy_n(call.inputs[kBias]->constant->as<float>(), channels, bias.as<float>());
+  if (call.inputs.size() > kDepthwiseBias && call.inputs[kDepthwiseBias] != nullptr) {
+    std::copy_n(call.inputs[kDepthwiseBias]->constant->as<float>(), channels, bias.as<float>());
   }
   std::vector<Tensor> result;
   result.push_back(std::move(packed));
@@ -107,7 +108,8 @@ std::vector<Tensor> pack(const OpCall& call) {
 }
 
 // Axis i of three, of which the first is missing where the window has two.
-Axis axis_of(const Window& window, std::size_t i, std::int64_t size, std::int64_t results) {
+FloatDepthwiseAxis float_depthwise_axis_of(const Window& window, std::size_t i, std::int64_t size,
+                                           std::int64_t results) {
   const std::size_t missing = 3 - window.kernel.size();
   if (i < missing) return {.size = 1, .results = 1};
   return {.size = size,
@@ -117,7 +119,7 @@ Axis axis_of(const Window& window, std::size_t i, std::int64_t size, std::int64_
           .pad = window.pad_begin[i - missing]};
 }
 
-std::vector<TapPosition> taps_of(const Window& window) {
+std::vector<TapPosition> float_depthwise_taps_of(const Window& window) {
   const std::int64_t columns = window.kernel.back(), rows = *(window.kernel.end() - 2);
   std::vector<TapPosition> taps;
   for (const std::int64_t tap : depthwise_tap_order(window))
@@ -126,25 +128,25 @@ std::vector<TapPosition> taps_of(const Window& window) {
 }
 
 template <const SumFunctions& functions>
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
+Result<std::unique_ptr<Step>> make_float_depthwise(const CallView& call, const StepSpec& spec) {
   const auto& attrs = spec.attrs->as<FloatDepthwiseAttrs>();
-  const ImageSizes x = ImageSizes::of(*call.input(kX).shape, Layout::channels_last),
+  const ImageSizes x = ImageSizes::of(*call.input(kDepthwiseX).shape, Layout::channels_last),
                    y = ImageSizes::of(*call.output().shape, Layout::channels_last);
-  if (!is_packed_as(spec, 0, DType::f32, call.input(kW).elements()) || !is_packed_as(spec, 1, DType::f32, x.channels) ||
-      !is_read_in_run(spec, kX)) {
+  if (!is_packed_as(spec, 0, DType::f32, call.input(kDepthwiseW).elements()) ||
+      !is_packed_as(spec, 1, DType::f32, x.channels) || !is_read_in_run(spec, kDepthwiseX)) {
     return not_as_packed(spec);
   }
-  Params p{.planes = axis_of(attrs.window, 0, x.depth, y.depth),
-           .rows = axis_of(attrs.window, 1, x.height, y.height),
-           .columns = axis_of(attrs.window, 2, x.width, y.width),
-           .channels = x.channels,
-           .weights = spec.packed[0].as<float>(),
-           .bias = spec.packed[1].as<float>(),
-           .lowest = attrs.lowest,
-           .highest = attrs.highest,
-           .functions = &functions};
+  FloatDepthwiseParams p{.planes = float_depthwise_axis_of(attrs.window, 0, x.depth, y.depth),
+                         .rows = float_depthwise_axis_of(attrs.window, 1, x.height, y.height),
+                         .columns = float_depthwise_axis_of(attrs.window, 2, x.width, y.width),
+                         .channels = x.channels,
+                         .weights = spec.packed[0].as<float>(),
+                         .bias = spec.packed[1].as<float>(),
+                         .lowest = attrs.lowest,
+                         .highest = attrs.highest,
+                         .functions = &functions};
   const std::int64_t lines = call.output().elements() == 0 ? 0 : y.batch * y.depth * y.height;
-  if (lines > 0) p.taps = taps_of(attrs.window);
+  if (lines > 0) p.taps = float_depthwise_taps_of(attrs.window);
   const std::int64_t extent = attrs.window.extent(attrs.window.rank() - 1);
   const auto is_inner = [&](std::int64_t ow) {
     return p.columns.at(ow, 0) >= 0 && p.columns.at(ow, 0) + extent <= p.columns.size;
@@ -153,41 +155,41 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
   p.inner_end = p.first_inner;
   while (p.inner_end < y.width && is_inner(p.inner_end)) ++p.inner_end;
   const std::size_t scratch = p.taps.size() * sizeof(TapOffsets);
-  return make_step(std::move(p), lines, run, scratch);
+  return make_step(std::move(p), lines, run_float_depthwise, scratch);
 }
 
 template <Isa isa>
-double cost(const OpCall& call, const Machine&) {
+double float_depthwise_cost(const OpCall& call, const Machine&) {
   constexpr double per_mac = by_width(isa, {1.5, 0.08, 0.05});
-  const Shape& w = call.inputs[kW]->shape;
+  const Shape& w = call.inputs[kDepthwiseW]->shape;
   return 200.0 + per_mac * static_cast<double>(call.outputs[0].shape.elements()) * static_cast<double>(w.elements()) /
                      std::max(1.0, static_cast<double>(w[0]));
 }
 
 template <const SumFunctions& functions, Isa isa>
-constexpr KernelChoice kernel(std::string_view name) {
+constexpr KernelChoice float_depthwise_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "float_depthwise",
                    .needs = isa,
                    .packs = true,
-                   .prepare = prepare_by<refuse, make<functions>>},
-          .refusal = refusal,
-          .cost = cost<isa>,
-          .pack = pack,
+                   .prepare = prepare_by<refuse_float_depthwise, make_float_depthwise<functions>>},
+          .refusal = float_depthwise_refusal,
+          .cost = float_depthwise_cost<isa>,
+          .pack = pack_float_depthwise,
           .packed_layout = same_layout};
 }
 
-constexpr KernelChoice kChoices[] = {
-    kernel<kSumsScalar, Isa::scalar>("float_depthwise_portable"),
-    kernel<kSumsAvx2, Isa::avx2>("float_depthwise_avx2"),
-    kernel<kSumsAvx512, Isa::avx512>("float_depthwise_avx512"),
-    kernel<kSumsNeon, Isa::neon>("float_depthwise_neon"),
+constexpr KernelChoice kFloatDepthwiseChoices[] = {
+    float_depthwise_kernel<kSumsScalar, Isa::scalar>("float_depthwise_portable"),
+    float_depthwise_kernel<kSumsAvx2, Isa::avx2>("float_depthwise_avx2"),
+    float_depthwise_kernel<kSumsAvx512, Isa::avx512>("float_depthwise_avx512"),
+    float_depthwise_kernel<kSumsNeon, Isa::neon>("float_depthwise_neon"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kFloatDepthwiseCodes = codes_of(kFloatDepthwiseChoices);
 
 }  // namespace
 
-std::span<const KernelCode> float_depthwise_codes() { return kCodes; }
-std::span<const KernelChoice> float_depthwise_choices() { return kChoices; }
+std::span<const KernelCode> float_depthwise_codes() { return kFloatDepthwiseCodes; }
+std::span<const KernelChoice> float_depthwise_choices() { return kFloatDepthwiseChoices; }
 
 }  // namespace octavo

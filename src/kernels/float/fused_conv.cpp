@@ -91,7 +91,8 @@ ChainEnd end_at(const Params& p, const Tensors& tensors, const float* bias, std:
 }
 
 // Other activations, and a residual after them, of `width` neighbouring results of `count` positions.
-void finish(const Params& p, const Tensors& tensors, std::int64_t at, std::int64_t count, std::int64_t width) {
+void fused_conv_finish(const Params& p, const Tensors& tensors, std::int64_t at, std::int64_t count,
+                       std::int64_t width) {
   if (width == p.y.channels) width *= count, count = 1;
   for (std::int64_t i = 0; i < count; ++i, at += p.y.channels) {
     float* y = tensors.y + at;
@@ -102,8 +103,8 @@ void finish(const Params& p, const Tensors& tensors, std::int64_t at, std::int64
 }
 
 // `count` positions from `first` on, whose pointers are listed.
-void run_tile(const Params& p, const Tensors& tensors, const Panel& panel, const float* const* pointers,
-              std::int64_t first, std::int64_t count) {
+void run_fused_conv_tile(const Params& p, const Tensors& tensors, const Panel& panel, const float* const* pointers,
+                         std::int64_t first, std::int64_t count) {
   const std::int64_t at = first * p.y.channels + panel.group * p.out_per_group() + panel.first;
   p.chains({.a = pointers,
             .first = panel.group * p.depth(),
@@ -116,7 +117,7 @@ void run_tile(const Params& p, const Tensors& tensors, const Panel& panel, const
             .y = tensors.y + at,
             .y_stride = p.y.channels,
             .width = panel.width});
-  if (p.activation != nullptr) finish(p, tensors, at, count, panel.width);
+  if (p.activation != nullptr) fused_conv_finish(p, tensors, at, count, panel.width);
 }
 
 // The tiles of a block: calls f(pointers, first position, count).
@@ -136,7 +137,7 @@ void list_block(const Params& p, const Tensors& tensors, std::int64_t block, con
 }
 
 // An item is a panel of a block of positions.
-void run(const Params& p, const StepBuffers& buffers, ItemRange items) {
+void run_fused_conv(const Params& p, const StepBuffers& buffers, ItemRange items) {
   const Tensors tensors = Tensors::of(p, buffers);
   const Workspace work = Workspace::in(p, buffers.scratch);
   std::int64_t listed = -1;
@@ -147,7 +148,7 @@ void run(const Params& p, const StepBuffers& buffers, ItemRange items) {
     listed = block;
     const Panel panel = packed_panel_at(p, unit);
     for_tiles(p, block, work, [&](const float* const* pointers, std::int64_t first, std::int64_t count) {
-      run_tile(p, tensors, panel, pointers, first, count);
+      run_fused_conv_tile(p, tensors, panel, pointers, first, count);
     });
   }
 }
@@ -170,7 +171,7 @@ void run_depthwise(const Params& p, const StepBuffers& buffers, ItemRange items)
                       .w = p.weights,
                       .end = end_at(p, tensors, p.bias, at),
                       .y = tensors.y + at});
-    if (p.activation != nullptr) finish(p, tensors, at, count, p.y.channels);
+    if (p.activation != nullptr) fused_conv_finish(p, tensors, at, count, p.y.channels);
   }
 }
 
@@ -179,7 +180,7 @@ void run_depthwise(const Params& p, const StepBuffers& buffers, ItemRange items)
 std::int64_t panel_elements(const Params& p) { return (p.links() + 1) * p.panel_width(); }
 
 // One panel as [tap][ic][column], w in the graph's order.
-void pack_panel(const Params& p, const Panel& panel, const float* w, float* to) {
+void pack_fused_conv_panel(const Params& p, const Panel& panel, const float* w, float* to) {
   const std::int64_t links = p.links(), width = panel.vectors * p.lanes;
   const float* from = w + (panel.group * p.out_per_group() + panel.first) * links;
   for (std::int64_t link = 0; link < links; ++link) {
@@ -193,20 +194,20 @@ void pack_bias(const Params& p, const Panel& panel, const float* bias, float* to
     to[j] = from != nullptr && j < panel.width ? from[j] : 0.0f;
 }
 
-void run_computed(const Params& p, const StepBuffers& buffers, ItemRange items) {
+void run_fused_conv_computed(const Params& p, const StepBuffers& buffers, ItemRange items) {
   const Tensors tensors = Tensors::of(p, buffers);
   const Workspace work = Workspace::in(p, buffers.scratch);
   for (std::int64_t item = items.begin; item < items.end; ++item) {
     Panel panel = panel_at(p, item);
     float* bias = work.panel + p.links() * p.panel_width();
-    pack_panel(p, panel, reinterpret_cast<const float*>(buffers.inputs[kW]), work.panel);
+    pack_fused_conv_panel(p, panel, reinterpret_cast<const float*>(buffers.inputs[kW]), work.panel);
     pack_bias(p, panel, p.has_bias ? reinterpret_cast<const float*>(buffers.inputs[kBias]) : nullptr, bias);
     panel.weights = work.panel;
     panel.bias = bias;
     for (std::int64_t block = 0; block < p.blocks(); ++block) {
       list_block(p, tensors, block, work);
       for_tiles(p, block, work, [&](const float* const* pointers, std::int64_t first, std::int64_t count) {
-        run_tile(p, tensors, panel, pointers, first, count);
+        run_fused_conv_tile(p, tensors, panel, pointers, first, count);
       });
     }
   }
@@ -214,11 +215,11 @@ void run_computed(const Params& p, const StepBuffers& buffers, ItemRange items) 
 
 // ---- choices and codes ----
 
-std::string refuse(const CallView& call) {
+std::string refuse_fused_conv(const CallView& call) {
   return call.input(kX).dtype == DType::f32 && call.input(kX).shape->rank() == 4 ? "" : "needs images of f32";
 }
 
-std::string refusal(const OpCall& call) {
+std::string fused_conv_refusal(const OpCall& call) {
   for (std::size_t i : {kW, kBias}) {
     if (i < call.inputs.size() && call.inputs[i] != nullptr && !call.inputs[i]->is_constant())
       return "needs constant weights";
@@ -227,12 +228,12 @@ std::string refusal(const OpCall& call) {
     if (i < call.inputs.size() && call.inputs[i] != nullptr && call.inputs[i]->is_constant())
       return "needs a variable x and residual";
   }
-  return refuse(view_of(call));
+  return refuse_fused_conv(view_of(call));
 }
 
 // Panel by panel, each as [tap][ic][column]; of a channel a group: [tap][channel]. A bias of 0 where there is none.
 template <const SumFunctions& sums>
-std::vector<Tensor> pack(const OpCall& call) {
+std::vector<Tensor> pack_fused_conv(const OpCall& call) {
   const Params p = params_of(view_of(call), sums);
   const float* w = call.inputs[kW]->constant->as<float>();
   const float* bias = p.has_bias ? call.inputs[kBias]->constant->as<float>() : nullptr;
@@ -247,7 +248,7 @@ std::vector<Tensor> pack(const OpCall& call) {
   } else {
     for (std::int64_t unit = 0; unit < p.units(); ++unit) {
       const Panel panel = panel_at(p, unit);
-      pack_panel(p, panel, w, weights.as<float>() + column_of(p, panel) * p.links());
+      pack_fused_conv_panel(p, panel, w, weights.as<float>() + column_of(p, panel) * p.links());
       pack_bias(p, panel, bias, biases.as<float>() + column_of(p, panel));
     }
   }
@@ -258,7 +259,7 @@ std::vector<Tensor> pack(const OpCall& call) {
 }
 
 template <const SumFunctions& sums, const EltwiseFunctions& eltwise>
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
+Result<std::unique_ptr<Step>> make_fused_conv(const CallView& call, const StepSpec& spec) {
   Params p = params_of(call, sums, eltwise);
   const Packed size = Packed::of(p);
   const bool is_right = is_packed_as(spec, 0, DType::f32, size.weights) && is_packed_as(spec, 1, DType::f32, size.bias);
@@ -278,21 +279,22 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
     return make_step(std::move(p), items, run_depthwise, scratch);
   }
   std::vector<std::byte> schedule = p.schedule.encode();
-  return make_step(std::move(p), call.output().elements() == 0 ? 0 : blocks * units, run, scratch, std::move(schedule));
+  return make_step(std::move(p), call.output().elements() == 0 ? 0 : blocks * units, run_fused_conv, scratch,
+                   std::move(schedule));
 }
 
 template <const SumFunctions& sums, const EltwiseFunctions& eltwise>
-Result<std::unique_ptr<Step>> make_computed(const CallView& call, const StepSpec&) {
+Result<std::unique_ptr<Step>> make_fused_conv_computed(const CallView& call, const StepSpec&) {
   Params p = params_of(call, sums, eltwise);
   const std::int64_t items = call.output().elements() == 0 ? 0 : p.units();
   const std::size_t scratch = Workspace::bytes(p, panel_elements(p));
-  return make_step(std::move(p), items, run_computed, scratch);
+  return make_step(std::move(p), items, run_fused_conv_computed, scratch);
 }
 
 // Zen 4: 100 to 116 GFLOP/s on a core with AVX2 and with AVX-512; aarch64: nine tenths of fmla, by its instructions. A
 // channel a group is bound by its loads.
 template <Isa isa>
-double cost(const OpCall& call, const Machine& machine) {
+double fused_conv_cost(const OpCall& call, const Machine& machine) {
   constexpr double ns_per_flop = isa == Isa::neon ? 1.0 / 36.0 : by_width(isa, {1.0 / 0.8, 1.0 / 45.0, 1.0 / 110.0});
   const auto& conv = call.attrs->as<FusedConvAttrs>();
   const Shape &w = call.inputs[kW]->shape, &y = call.outputs[0].shape;
@@ -305,66 +307,66 @@ double cost(const OpCall& call, const Machine& machine) {
 }
 
 template <const SumFunctions& sums, Isa isa>
-std::vector<Candidate> candidates(const OpCall& call, const Machine& machine, int threads) {
+std::vector<Candidate> fused_conv_candidates(const OpCall& call, const Machine& machine, int threads) {
   const Params p = params_of(view_of(call), sums);
   std::vector<Candidate> all;
   for (const Schedule& schedule : schedules_of(p))
-    all.push_back({schedule.encode(), schedule_cost(p, schedule, cost<isa>(call, machine), threads)});
+    all.push_back({schedule.encode(), schedule_cost(p, schedule, fused_conv_cost<isa>(call, machine), threads)});
   return all;
 }
 
 template <const SumFunctions& sums>
-std::string schedule_refusal(const OpCall& call, const Machine&, std::span<const std::byte> schedule) {
+std::string fused_conv_schedule_refusal(const OpCall& call, const Machine&, std::span<const std::byte> schedule) {
   return decode(schedule, params_of(view_of(call), sums)) ? "" : "is not legal for this shape";
 }
 
 template <const SumFunctions& sums, const EltwiseFunctions& eltwise, Isa isa>
-constexpr KernelChoice kernel(std::string_view name) {
+constexpr KernelChoice fused_conv_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "fused_conv",
                    .needs = isa,
                    .packs = true,
                    .knobs = kKnobs,
-                   .prepare = prepare_by<refuse, make<sums, eltwise>>},
-          .refusal = refusal,
-          .cost = cost<isa>,
-          .candidates = candidates<sums, isa>,
-          .schedule_refusal = schedule_refusal<sums>,
-          .pack = pack<sums>,
+                   .prepare = prepare_by<refuse_fused_conv, make_fused_conv<sums, eltwise>>},
+          .refusal = fused_conv_refusal,
+          .cost = fused_conv_cost<isa>,
+          .candidates = fused_conv_candidates<sums, isa>,
+          .schedule_refusal = fused_conv_schedule_refusal<sums>,
+          .pack = pack_fused_conv<sums>,
           .packed_layout = same_layout};
 }
 
 // Weights are packed in every run.
 template <Isa isa>
-double cost_computed(const OpCall& call, const Machine& machine) {
-  return 1.1 * cost<isa>(call, machine) + 2.0 * static_cast<double>(call.inputs[kW]->shape.elements());
+double fused_conv_cost_computed(const OpCall& call, const Machine& machine) {
+  return 1.1 * fused_conv_cost<isa>(call, machine) + 2.0 * static_cast<double>(call.inputs[kW]->shape.elements());
 }
 
 template <const SumFunctions& sums, const EltwiseFunctions& eltwise, Isa isa>
-constexpr KernelChoice computed_kernel(std::string_view name) {
+constexpr KernelChoice fused_conv_computed_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "fused_conv",
                    .needs = isa,
-                   .prepare = prepare_by<refuse, make_computed<sums, eltwise>>},
-          .refusal = refusal_by<refuse>,
-          .cost = cost_computed<isa>};
+                   .prepare = prepare_by<refuse_fused_conv, make_fused_conv_computed<sums, eltwise>>},
+          .refusal = refusal_by<refuse_fused_conv>,
+          .cost = fused_conv_cost_computed<isa>};
 }
 
-constexpr KernelChoice kChoices[] = {
-    computed_kernel<kSumsScalar, kEltwiseScalar, Isa::scalar>("float_fused_conv_chains_computed_portable"),
-    computed_kernel<kSumsAvx2, kEltwiseAvx2, Isa::avx2>("float_fused_conv_chains_computed_avx2"),
-    computed_kernel<kSumsAvx512, kEltwiseAvx512, Isa::avx512>("float_fused_conv_chains_computed_avx512"),
-    computed_kernel<kSumsNeon, kEltwiseNeon, Isa::neon>("float_fused_conv_chains_computed_neon"),
-    kernel<kSumsScalar, kEltwiseScalar, Isa::scalar>("float_fused_conv_chains_portable"),
-    kernel<kSumsAvx2, kEltwiseAvx2, Isa::avx2>("float_fused_conv_chains_avx2"),
-    kernel<kSumsAvx512, kEltwiseAvx512, Isa::avx512>("float_fused_conv_chains_avx512"),
-    kernel<kSumsNeon, kEltwiseNeon, Isa::neon>("float_fused_conv_chains_neon"),
+constexpr KernelChoice kFusedConvChoices[] = {
+    fused_conv_computed_kernel<kSumsScalar, kEltwiseScalar, Isa::scalar>("float_fused_conv_chains_computed_portable"),
+    fused_conv_computed_kernel<kSumsAvx2, kEltwiseAvx2, Isa::avx2>("float_fused_conv_chains_computed_avx2"),
+    fused_conv_computed_kernel<kSumsAvx512, kEltwiseAvx512, Isa::avx512>("float_fused_conv_chains_computed_avx512"),
+    fused_conv_computed_kernel<kSumsNeon, kEltwiseNeon, Isa::neon>("float_fused_conv_chains_computed_neon"),
+    fused_conv_kernel<kSumsScalar, kEltwiseScalar, Isa::scalar>("float_fused_conv_chains_portable"),
+    fused_conv_kernel<kSumsAvx2, kEltwiseAvx2, Isa::avx2>("float_fused_conv_chains_avx2"),
+    fused_conv_kernel<kSumsAvx512, kEltwiseAvx512, Isa::avx512>("float_fused_conv_chains_avx512"),
+    fused_conv_kernel<kSumsNeon, kEltwiseNeon, Isa::neon>("float_fused_conv_chains_neon"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kFusedConvCodes = codes_of(kFusedConvChoices);
 
 }  // namespace
 
-std::span<const KernelCode> float_fused_conv_codes() { return kCodes; }
-std::span<const KernelChoice> float_fused_conv_choices() { return kChoices; }
+std::span<const KernelCode> float_fused_conv_codes() { return kFusedConvCodes; }
+std::span<const KernelChoice> float_fused_conv_choices() { return kFusedConvChoices; }
 
 }  // namespace octavo

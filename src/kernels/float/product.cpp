@@ -42,7 +42,7 @@ ProductBlock block_at(const ProductShape& p, std::int64_t item) {
   return block;
 }
 
-ProductShape product_of(const CallView& call, std::int64_t row_block, std::int64_t column_block) {
+ProductShape float_product_product_of(const CallView& call, std::int64_t row_block, std::int64_t column_block) {
   Product product = *Product::of(*call.input(0).shape, *call.input(1).shape);
   return {product.m, product.k, product.n, product.offsets(), row_block, column_block};
 }
@@ -63,19 +63,19 @@ std::string refuse_batches(const CallView& call) {
 
 constexpr std::int64_t kTileRows = 10;  // as fused_conv: the pointers of more rows leave the registers
 constexpr std::int64_t kTilesOfItem = 6;
-constexpr std::int64_t kDepth = 1024;  // of the part of a panel that is packed at a time
+constexpr std::int64_t kPanelDepth = 1024;  // of the part of a panel that is packed at a time
 
 struct FloatParams {
   ProductShape shape;  // its blocks: the rows of an item by the columns of a panel
   const SumFunctions* functions;
   std::int64_t tile_rows = 1;
 
-  std::int64_t packed_elements() const { return std::min(kDepth, shape.k) * shape.column_block; }
+  std::int64_t packed_elements() const { return std::min(kPanelDepth, shape.k) * shape.column_block; }
 };
 
 // b's columns as [k][column], 0 behind the last one.
-void pack_panel(const float* b, std::int64_t stride, std::int64_t depth, std::int64_t columns, std::int64_t width,
-                float* to) {
+void pack_float_product_panel(const float* b, std::int64_t stride, std::int64_t depth, std::int64_t columns,
+                              std::int64_t width, float* to) {
   for (std::int64_t k = 0; k < depth; ++k, b += stride, to += width) {
     std::copy_n(b, columns, to);
     std::fill(to + columns, to + width, 0.0f);
@@ -91,9 +91,9 @@ void run_float_block(const FloatParams& params, const ProductBlock& block, const
   const int vectors = static_cast<int>((block.columns + lanes - 1) / lanes);
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const ChainEnd end{.bias = packed + params.packed_elements(), .lowest = -kInfinity, .highest = kInfinity};
-  for (std::int64_t k = 0; k < std::max<std::int64_t>(1, p.k); k += kDepth) {
-    const std::int64_t depth = std::min(kDepth, p.k - k);
-    if (k > 0 || !is_packed) pack_panel(b + k * p.n, p.n, depth, block.columns, vectors * lanes, packed);
+  for (std::int64_t k = 0; k < std::max<std::int64_t>(1, p.k); k += kPanelDepth) {
+    const std::int64_t depth = std::min(kPanelDepth, p.k - k);
+    if (k > 0 || !is_packed) pack_float_product_panel(b + k * p.n, p.n, depth, block.columns, vectors * lanes, packed);
     for (std::int64_t row = 0; row < block.rows; row += params.tile_rows) {
       const std::int64_t rows = std::min(params.tile_rows, block.rows - row);
       const float* pointers[kTileRows];
@@ -120,7 +120,7 @@ void run_float(const FloatParams& params, const StepBuffers& buffers, ItemRange 
   for (std::int64_t item = range.begin; item < range.end; ++item) {
     const ProductBlock block = block_at(p, item);
     const auto [a, b] = p.offsets[block.matrix];
-    const bool is_packed = item > range.begin && block.row > 0 && p.k <= kDepth;
+    const bool is_packed = item > range.begin && block.row > 0 && p.k <= kPanelDepth;
     run_float_block(params, block, element_at<float>(p, buffers.inputs[0], a + block.row * p.k),
                     element_at<float>(p, buffers.inputs[1], b + block.column),
                     reinterpret_cast<float*>(buffers.outputs[0]) +
@@ -136,8 +136,8 @@ std::string refuse_float(const CallView& call) {
 template <const SumFunctions& functions>
 Result<std::unique_ptr<Step>> make_float(const CallView& call, const StepSpec&) {
   const std::int64_t tile_rows = std::min<std::int64_t>(kTileRows, functions.chain_rows);
-  FloatParams params{product_of(call, tile_rows * kTilesOfItem, kChainVectors * functions.chain_lanes), &functions,
-                     tile_rows};
+  FloatParams params{float_product_product_of(call, tile_rows * kTilesOfItem, kChainVectors * functions.chain_lanes),
+                     &functions, tile_rows};
   const std::int64_t items = params.shape.items();
   const std::int64_t elements = params.packed_elements() + params.shape.column_block;
   return make_step(std::move(params), items, run_float, static_cast<std::size_t>(elements) * sizeof(float));
@@ -182,7 +182,7 @@ std::string refuse_wide(const CallView& call) {
 }
 
 Result<std::unique_ptr<Step>> make_wide(const CallView& call, const StepSpec&) {
-  WideParams params{product_of(call, kWideRows, kWideColumns), call.input(0).dtype};
+  WideParams params{float_product_product_of(call, kWideRows, kWideColumns), call.input(0).dtype};
   const std::int64_t items = params.shape.items();
   return make_step(std::move(params), items, run_wide);
 }
@@ -201,13 +201,13 @@ struct IntegerParams {
   std::size_t y_bytes = 1;    // per element
 };
 
-std::int32_t byte_at(const std::byte* data, DType dtype, std::int64_t i) {
+std::int32_t float_product_byte_at(const std::byte* data, DType dtype, std::int64_t i) {
   const auto value = std::to_integer<std::uint8_t>(data[i]);
   return dtype == DType::s8 ? static_cast<std::int32_t>(static_cast<std::int8_t>(value))
                             : static_cast<std::int32_t>(value);
 }
 
-void run_integers(const IntegerParams& params, const StepBuffers& buffers, ItemRange range) {
+void run_float_product_integers(const IntegerParams& params, const StepBuffers& buffers, ItemRange range) {
   const ProductShape& p = params.shape;
   auto* acc = reinterpret_cast<std::int32_t*>(buffers.scratch);
   std::int32_t* zeros = acc + p.column_block;
@@ -218,7 +218,7 @@ void run_integers(const IntegerParams& params, const StepBuffers& buffers, ItemR
     for (std::int64_t j = 0; j < block.columns; ++j) {
       zeros[j] = params.b_zero_points == 0
                      ? params.b_zero_point
-                     : byte_at(buffers.inputs[3], params.b_type, (first_zero + j) % params.b_zero_points);
+                     : float_product_byte_at(buffers.inputs[3], params.b_type, (first_zero + j) % params.b_zero_points);
     }
     const std::int64_t row = p.k == 0 ? 0 : a0 / p.k + block.row;
     params.functions->multiply_integers(
@@ -228,7 +228,7 @@ void run_integers(const IntegerParams& params, const StepBuffers& buffers, ItemR
          .b_is_signed = params.b_type == DType::s8,
          .a_zero_point = params.a_zero_points == 0
                              ? params.a_zero_point
-                             : byte_at(buffers.inputs[2], params.a_type, row % params.a_zero_points),
+                             : float_product_byte_at(buffers.inputs[2], params.a_type, row % params.a_zero_points),
          .b_zero_point = zeros,
          .b_stride = p.n,
          .depth = p.k,
@@ -242,14 +242,14 @@ void run_integers(const IntegerParams& params, const StepBuffers& buffers, ItemR
 
 std::unique_ptr<Step> make_integers(const CallView& call, IntegerParams params) {
   constexpr std::int64_t kIntegerColumns = 1024;
-  params.shape = product_of(call, 1, kIntegerColumns);
+  params.shape = float_product_product_of(call, 1, kIntegerColumns);
   params.a_type = call.input(0).dtype;
   params.b_type = call.input(1).dtype;
   const Shape& y = *call.output().shape;
   params.channels = y.rank() == 0 ? 1 : std::max<std::int64_t>(1, y[y.rank() - 1]);
   params.y_bytes = size_of(call.output().dtype);
   const std::int64_t items = params.shape.items();
-  return make_step(std::move(params), items, run_integers, 2 * kIntegerColumns * sizeof(std::int32_t));
+  return make_step(std::move(params), items, run_float_product_integers, 2 * kIntegerColumns * sizeof(std::int32_t));
 }
 
 template <const SumFunctions& functions>
@@ -260,7 +260,7 @@ Result<std::unique_ptr<Step>> make_matmul_integer(const CallView& call, const St
                               .epilogue = *StepEpilogue::of({.to = DType::s32}, 0, call)});
 }
 
-std::string refuse_quantized(const CallView& call) {
+std::string refuse_float_product_quantized(const CallView& call) {
   const std::string reason = refuse_batches(call);
   return reason.empty() ? step_epilogue_refusal<QuantizedMatmulAttrs, kMatmulOperands>(call) : reason;
 }
@@ -281,7 +281,7 @@ double macs_of(const OpCall& call) {
   return static_cast<double>(call.outputs[0].shape.elements()) * static_cast<double>(a[a.rank() - 1]);
 }
 template <Isa isa>
-double cost(const OpCall& call, const Machine&) {
+double float_product_cost(const OpCall& call, const Machine&) {
   return 500.0 + by_width(isa, {0.8, 0.2, 0.12}) * macs_of(call);
 }
 
@@ -308,19 +308,19 @@ constexpr KernelChoice integer_kernel(std::string_view name) {
                    .needs = isa,
                    .prepare = prepare_by<refuse_batches, make_matmul_integer<functions>>},
           .refusal = refusal_by<refuse_batches>,
-          .cost = cost<isa>};
+          .cost = float_product_cost<isa>};
 }
 template <const SumFunctions& functions, Isa isa>
-constexpr KernelChoice quantized_kernel(std::string_view name) {
+constexpr KernelChoice float_product_quantized_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "quantized_matmul",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_quantized, make_quantized_matmul<functions>>},
-          .refusal = refusal_by<refuse_quantized>,
-          .cost = cost<isa>};
+                   .prepare = prepare_by<refuse_float_product_quantized, make_quantized_matmul<functions>>},
+          .refusal = refusal_by<refuse_float_product_quantized>,
+          .cost = float_product_cost<isa>};
 }
 
-constexpr KernelChoice kChoices[] = {
+constexpr KernelChoice kFloatProductChoices[] = {
     float_kernel<kSumsScalar, Isa::scalar>("product_f32_portable"),
     float_kernel<kSumsAvx2, Isa::avx2>("product_f32_avx2"),
     float_kernel<kSumsAvx512, Isa::avx512>("product_f32_avx512"),
@@ -332,16 +332,16 @@ constexpr KernelChoice kChoices[] = {
     integer_kernel<kSumsAvx2, Isa::avx2>("product_integer_avx2"),
     integer_kernel<kSumsAvx512, Isa::avx512>("product_integer_avx512"),
     integer_kernel<kSumsNeon, Isa::neon>("product_integer_neon"),
-    quantized_kernel<kSumsScalar, Isa::scalar>("product_q8_portable"),
-    quantized_kernel<kSumsAvx2, Isa::avx2>("product_q8_avx2"),
-    quantized_kernel<kSumsAvx512, Isa::avx512>("product_q8_avx512"),
-    quantized_kernel<kSumsNeon, Isa::neon>("product_q8_neon"),
+    float_product_quantized_kernel<kSumsScalar, Isa::scalar>("product_q8_portable"),
+    float_product_quantized_kernel<kSumsAvx2, Isa::avx2>("product_q8_avx2"),
+    float_product_quantized_kernel<kSumsAvx512, Isa::avx512>("product_q8_avx512"),
+    float_product_quantized_kernel<kSumsNeon, Isa::neon>("product_q8_neon"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kFloatProductCodes = codes_of(kFloatProductChoices);
 
 }  // namespace
 
-std::span<const KernelCode> product_codes() { return kCodes; }
-std::span<const KernelChoice> product_choices() { return kChoices; }
+std::span<const KernelCode> product_codes() { return kFloatProductCodes; }
+std::span<const KernelChoice> product_choices() { return kFloatProductChoices; }
 
 }  // namespace octavo

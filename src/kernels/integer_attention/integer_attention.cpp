@@ -13,7 +13,7 @@
 namespace octavo {
 namespace {
 
-struct Params {
+struct IntegerAttentionParams {
   QuantizedAttentionAttrs attrs;
   bool is_signed[3] = {};        // of q, k and v
   std::int64_t columns[3] = {};  // of the whole tensors
@@ -30,11 +30,11 @@ struct Params {
 
 // ---- scratch ----
 
-struct ScratchSizes {
+struct IntegerAttentionScratchSizes {
   std::int64_t keys, values, queries, key_terms, scores, weights, wide, sums;  // bytes
   std::int64_t total() const { return keys + values + queries + key_terms + scores + weights + wide + sums; }
 };
-ScratchSizes scratch_sizes(const Params& p) {
+IntegerAttentionScratchSizes integer_attention_scratch_sizes(const IntegerAttentionParams& p) {
   const HeadFunctions& functions = *p.functions;
   const std::int64_t keys = functions.padded_keys(p.keys), rows = functions.rows;
   const std::int64_t depth = functions.depth(p.attrs.heads.head_size);
@@ -49,7 +49,7 @@ ScratchSizes scratch_sizes(const Params& p) {
           .sums = functions.tile_depth > 0 ? whole_lines(rows * 256) : 0};
 }
 
-HeadScratch place(std::byte* scratch, const ScratchSizes& sizes) {
+HeadScratch integer_attention_place(std::byte* scratch, const IntegerAttentionScratchSizes& sizes) {
   const auto take = [&](std::int64_t bytes) {
     std::byte* part = scratch;
     scratch += bytes;
@@ -69,8 +69,8 @@ HeadScratch place(std::byte* scratch, const ScratchSizes& sizes) {
 
 // ---- a run ----
 
-HeadRows rows_of(const Params& p, const StepBuffers& buffers, std::size_t operand, std::int64_t row,
-                 std::int64_t column) {
+HeadRows integer_attention_rows_of(const IntegerAttentionParams& p, const StepBuffers& buffers, std::size_t operand,
+                                   std::int64_t row, std::int64_t column) {
   const std::int32_t zero_points[] = {p.attrs.q_zero_point, p.attrs.k_zero_point, p.attrs.v_zero_point};
   return {.first = reinterpret_cast<const std::uint8_t*>(buffers.inputs[operand]) + row * p.columns[operand] + column,
           .stride = p.columns[operand],
@@ -78,7 +78,7 @@ HeadRows rows_of(const Params& p, const StepBuffers& buffers, std::size_t operan
           .zero_point = zero_points[operand]};
 }
 
-HeadMask mask_of(const Params& p, const StepBuffers& buffers, std::int64_t image, std::int64_t head,
+HeadMask mask_of(const IntegerAttentionParams& p, const StepBuffers& buffers, std::int64_t image, std::int64_t head,
                  std::int64_t query) {
   if (!p.has_mask) return {};
   const std::int64_t first = p.mask.row(image, head, query);
@@ -89,7 +89,7 @@ HeadMask mask_of(const Params& p, const StepBuffers& buffers, std::int64_t image
   return found;
 }
 
-void run(const Params& p, const StepBuffers& buffers, ItemRange range) {
+void run_integer_attention(const IntegerAttentionParams& p, const StepBuffers& buffers, ItemRange range) {
   const AttentionAttrs& heads = p.attrs.heads;
   const std::int64_t y_columns = heads.heads * heads.value_size;
   const std::int64_t y_bytes = p.is_real ? sizeof(float) : 1;  // per element
@@ -106,7 +106,7 @@ void run(const Params& p, const StepBuffers& buffers, ItemRange range) {
                 .round = p.round,
                 .is_real = p.is_real,
                 .y_stride = y_columns * y_bytes,
-                .scratch = place(buffers.scratch, scratch_sizes(p))};
+                .scratch = integer_attention_place(buffers.scratch, integer_attention_scratch_sizes(p))};
   // Of all images' groups: neighbouring items mostly have the same keys and values.
   std::int64_t packed = -1;
   if (p.functions->begin != nullptr) p.functions->begin(call);
@@ -117,9 +117,10 @@ void run(const Params& p, const StepBuffers& buffers, ItemRange range) {
     packed = image * heads.kv_heads + group;
     call.first_query = query;
     call.queries = std::min(kMostQueries, p.queries - query);
-    call.q = rows_of(p, buffers, 0, image * p.queries + query, heads.q_first + head * heads.head_size);
-    call.k = rows_of(p, buffers, 1, image * p.keys, heads.k_first + group * heads.head_size);
-    call.v = rows_of(p, buffers, 2, image * p.keys, heads.v_first + group * heads.value_size);
+    call.q =
+        integer_attention_rows_of(p, buffers, 0, image * p.queries + query, heads.q_first + head * heads.head_size);
+    call.k = integer_attention_rows_of(p, buffers, 1, image * p.keys, heads.k_first + group * heads.head_size);
+    call.v = integer_attention_rows_of(p, buffers, 2, image * p.keys, heads.v_first + group * heads.value_size);
     call.mask = mask_of(p, buffers, image, head, query);
     call.y = buffers.outputs[0] + ((image * p.queries + query) * y_columns + head * heads.value_size) * y_bytes;
     p.functions->run(call);
@@ -129,29 +130,31 @@ void run(const Params& p, const StepBuffers& buffers, ItemRange range) {
 
 // ---- calls ----
 
-AttentionSizes sizes_of(const CallView& call) { return AttentionSizes::of(*call.input(0).shape, *call.input(1).shape); }
+AttentionSizes integer_attention_sizes_of(const CallView& call) {
+  return AttentionSizes::of(*call.input(0).shape, *call.input(1).shape);
+}
 
-std::string refuse(const CallView& call) {
+std::string refuse_integer_attention(const CallView& call) {
   const auto& attrs = call.attrs->as<QuantizedAttentionAttrs>();
   if (!HeadEpilogue::of(attrs.epilogue))
     return "needs an epilogue of a factor, with a rounding to bytes or f32 results";
-  if (sizes_of(call).batch.elements() > std::int64_t{1} << 20) return "needs at most 2^20 images";
+  if (integer_attention_sizes_of(call).batch.elements() > std::int64_t{1} << 20) return "needs at most 2^20 images";
   return {};
 }
 
-Result<std::unique_ptr<Step>> make(const CallView& call, const HeadFunctions& functions) {
+Result<std::unique_ptr<Step>> make_integer_attention(const CallView& call, const HeadFunctions& functions) {
   const auto& attrs = call.attrs->as<QuantizedAttentionAttrs>();
-  const AttentionSizes sizes = sizes_of(call);
+  const AttentionSizes sizes = integer_attention_sizes_of(call);
   const HeadEpilogue epilogue = *HeadEpilogue::of(attrs.epilogue);
-  Params params{.attrs = attrs,
-                .queries = sizes.queries,
-                .keys = sizes.keys,
-                .affine = *epilogue.affine,
-                .is_real = epilogue.round == nullptr,
-                .functions = &functions,
-                .lookup = functions.lanes == 16  ? &lookup_of_avx512()
-                          : functions.lanes == 8 ? &lookup_of_8_lanes()
-                                                 : &kLookupScalar};
+  IntegerAttentionParams params{.attrs = attrs,
+                                .queries = sizes.queries,
+                                .keys = sizes.keys,
+                                .affine = *epilogue.affine,
+                                .is_real = epilogue.round == nullptr,
+                                .functions = &functions,
+                                .lookup = functions.lanes == 16  ? &lookup_of_avx512()
+                                          : functions.lanes == 8 ? &lookup_of_8_lanes()
+                                                                 : &kLookupScalar};
   if (!params.is_real) params.round = row_round(*epilogue.round);
   params.chunks = (params.queries + kMostQueries - 1) / kMostQueries;
   for (std::size_t i = 0; i < 3; ++i) {
@@ -166,8 +169,8 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const HeadFunctions& fu
   }
   const std::int64_t images = sizes.batch.elements();
   const std::int64_t items = call.output().elements() == 0 ? 0 : images * attrs.heads.heads * params.chunks;
-  const auto scratch = static_cast<std::size_t>(scratch_sizes(params).total());
-  return make_step(std::move(params), items, run, scratch);
+  const auto scratch = static_cast<std::size_t>(integer_attention_scratch_sizes(params).total());
+  return make_step(std::move(params), items, run_integer_attention, scratch);
 }
 
 // Nanoseconds: two products, and what becomes of each score.
@@ -189,7 +192,7 @@ constexpr Rates rates_of(Isa isa) {
 }
 
 template <Isa isa>
-double cost(const OpCall& call, const Machine&) {
+double integer_attention_cost(const OpCall& call, const Machine&) {
   constexpr Rates kRates = rates_of(isa);
   const AttentionAttrs& heads = call.attrs->as<QuantizedAttentionAttrs>().heads;
   const Shape &q = call.inputs[0]->shape, &k = call.inputs[1]->shape;
@@ -201,35 +204,35 @@ double cost(const OpCall& call, const Machine&) {
 
 // `evex`: the same for processors without the VEX encoding of AVX-VNNI.
 template <const HeadFunctions& functions, const HeadFunctions& evex>
-Result<std::unique_ptr<Step>> make_encoded(const CallView& call, const StepSpec&) {
-  return make(call, has_vex_vnni() ? functions : evex);
+Result<std::unique_ptr<Step>> make_integer_attention_encoded(const CallView& call, const StepSpec&) {
+  return make_integer_attention(call, has_vex_vnni() ? functions : evex);
 }
 
 template <const HeadFunctions& functions, Isa isa, const HeadFunctions& evex = functions>
-constexpr KernelChoice kernel(std::string_view name) {
+constexpr KernelChoice integer_attention_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "quantized_attention",
                    .needs = isa,
-                   .prepare = prepare_by<refuse, make_encoded<functions, evex>>},
-          .refusal = refusal_by<refuse>,
-          .cost = cost<isa>};
+                   .prepare = prepare_by<refuse_integer_attention, make_integer_attention_encoded<functions, evex>>},
+          .refusal = refusal_by<refuse_integer_attention>,
+          .cost = integer_attention_cost<isa>};
 }
 
-constexpr KernelChoice kChoices[] = {
-    kernel<kHeadScalar, Isa::scalar>("attention_q8_portable"),
-    kernel<kHeadAvx2, Isa::avx2>("attention_q8_4x16_avx2"),
-    kernel<kHeadAvxVnni, Isa::avxvnni, kHeadEvexVnni>("attention_q8_4x16_avxvnni"),
-    kernel<kHeadAvx512, Isa::avx512>("attention_q8_8x32_avx512"),
-    kernel<kHeadNeon, Isa::neon>("attention_q8_4x16_neon"),
-    kernel<kHeadDotprod, Isa::dotprod>("attention_q8_4x16_dotprod"),
-    kernel<kHeadAvx512Vnni, Isa::avx512vnni>("attention_q8_8x32_avx512vnni"),
-    kernel<kHeadAmx, Isa::amx_int8>("attention_q8_16x16_amx_int8"),
+constexpr KernelChoice kIntegerAttentionChoices[] = {
+    integer_attention_kernel<kHeadScalar, Isa::scalar>("attention_q8_portable"),
+    integer_attention_kernel<kHeadAvx2, Isa::avx2>("attention_q8_4x16_avx2"),
+    integer_attention_kernel<kHeadAvxVnni, Isa::avxvnni, kHeadEvexVnni>("attention_q8_4x16_avxvnni"),
+    integer_attention_kernel<kHeadAvx512, Isa::avx512>("attention_q8_8x32_avx512"),
+    integer_attention_kernel<kHeadNeon, Isa::neon>("attention_q8_4x16_neon"),
+    integer_attention_kernel<kHeadDotprod, Isa::dotprod>("attention_q8_4x16_dotprod"),
+    integer_attention_kernel<kHeadAvx512Vnni, Isa::avx512vnni>("attention_q8_8x32_avx512vnni"),
+    integer_attention_kernel<kHeadAmx, Isa::amx_int8>("attention_q8_16x16_amx_int8"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kIntegerAttentionCodes = codes_of(kIntegerAttentionChoices);
 
 }  // namespace
 
-std::span<const KernelCode> integer_attention_codes() { return kCodes; }
-std::span<const KernelChoice> integer_attention_choices() { return kChoices; }
+std::span<const KernelCode> integer_attention_codes() { return kIntegerAttentionCodes; }
+std::span<const KernelChoice> integer_attention_choices() { return kIntegerAttentionChoices; }
 
 }  // namespace octavo

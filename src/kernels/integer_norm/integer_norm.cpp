@@ -14,7 +14,7 @@ namespace {
 // the same time.
 constexpr std::int64_t kLinesTogether = 8;
 
-struct Params {
+struct IntegerNormParams {
   QuantizedLayerNormAttrs attrs;
   NormLine line;
   NormResult result;
@@ -24,7 +24,7 @@ struct Params {
   const NormFunctions* functions;
 };
 
-void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
+void run_integer_norm(const IntegerNormParams& params, const StepBuffers& buffers, ItemRange range) {
   const ItemRange lines = params.lines.units_of(range);
   NormResult result = params.result;
   result.factor = reinterpret_cast<const float*>(buffers.inputs[params.epilogue.factor_input()]);
@@ -47,7 +47,7 @@ void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
   }
 }
 
-std::string refuse(const CallView& call) {
+std::string refuse_integer_norm(const CallView& call) {
   const auto& attrs = call.attrs->as<QuantizedLayerNormAttrs>();
   const auto epilogue = NormEpilogue::of(attrs.epilogue);
   if (!epilogue) return "needs an epilogue of a scale and a shift, a rounding and a table";
@@ -65,17 +65,17 @@ NormType type_of(DType dtype) {
 }
 
 template <const NormFunctions& functions>
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
+Result<std::unique_ptr<Step>> make_integer_norm(const CallView& call, const StepSpec&) {
   const auto& attrs = call.attrs->as<QuantizedLayerNormAttrs>();
   const Shape& x = *call.input(0).shape;
   const std::int64_t n = x[x.rank() - 1];
   const auto line_bytes = [&](DType dtype) { return n * static_cast<std::int64_t>(size_of(dtype)); };
-  Params params{.attrs = attrs,
-                .line = {type_of(call.input(0).dtype), attrs.x_zero_point, n},
-                .epilogue = *NormEpilogue::of(attrs.epilogue),
-                .x_bytes = line_bytes(call.input(0).dtype),
-                .y_bytes = line_bytes(call.output().dtype),
-                .functions = &functions};
+  IntegerNormParams params{.attrs = attrs,
+                           .line = {type_of(call.input(0).dtype), attrs.x_zero_point, n},
+                           .epilogue = *NormEpilogue::of(attrs.epilogue),
+                           .x_bytes = line_bytes(call.input(0).dtype),
+                           .y_bytes = line_bytes(call.output().dtype),
+                           .functions = &functions};
   if (params.epilogue.round != nullptr) params.result.round = row_round(*params.epilogue.round);
   params.result.to = attrs.epilogue.to == DType::f32   ? NormTo::f32
                      : attrs.epilogue.to == DType::s16 ? NormTo::s16
@@ -83,37 +83,37 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
   params.epilogue.round = nullptr;  // it points into attributes that may not outlive the step
   params.lines = Chunks::of(n == 0 ? 0 : x.elements() / n, 4 * params.x_bytes);
   const std::int64_t items = params.lines.items();
-  return make_step(std::move(params), items, run);
+  return make_step(std::move(params), items, run_integer_norm);
 }
 
 // Nanoseconds per element.
 template <Isa isa>
-double cost(const OpCall& call, const Machine&) {
+double integer_norm_cost(const OpCall& call, const Machine&) {
   constexpr double per_element = by_width(isa, {4.0, 0.45, 0.25});
   return 100.0 + per_element * static_cast<double>(call.outputs[0].shape.elements());
 }
 
 template <const NormFunctions& functions, Isa isa>
-constexpr KernelChoice kernel(std::string_view name) {
+constexpr KernelChoice integer_norm_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "quantized_layer_norm",
                    .needs = isa,
-                   .prepare = prepare_by<refuse, make<functions>>},
-          .refusal = refusal_by<refuse>,
-          .cost = cost<isa>};
+                   .prepare = prepare_by<refuse_integer_norm, make_integer_norm<functions>>},
+          .refusal = refusal_by<refuse_integer_norm>,
+          .cost = integer_norm_cost<isa>};
 }
 
-constexpr KernelChoice kChoices[] = {
-    kernel<kNormScalar, Isa::scalar>("norm_layer_q16_portable"),
-    kernel<kNormAvx2, Isa::avx2>("norm_layer_q16_avx2"),
-    kernel<kNormAvx512, Isa::avx512>("norm_layer_q16_avx512"),
-    kernel<kNormNeon, Isa::neon>("norm_layer_q16_neon"),
+constexpr KernelChoice kIntegerNormChoices[] = {
+    integer_norm_kernel<kNormScalar, Isa::scalar>("norm_layer_q16_portable"),
+    integer_norm_kernel<kNormAvx2, Isa::avx2>("norm_layer_q16_avx2"),
+    integer_norm_kernel<kNormAvx512, Isa::avx512>("norm_layer_q16_avx512"),
+    integer_norm_kernel<kNormNeon, Isa::neon>("norm_layer_q16_neon"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kIntegerNormCodes = codes_of(kIntegerNormChoices);
 
 }  // namespace
 
-std::span<const KernelCode> integer_norm_codes() { return kCodes; }
-std::span<const KernelChoice> integer_norm_choices() { return kChoices; }
+std::span<const KernelCode> integer_norm_codes() { return kIntegerNormCodes; }
+std::span<const KernelChoice> integer_norm_choices() { return kIntegerNormChoices; }
 
 }  // namespace octavo

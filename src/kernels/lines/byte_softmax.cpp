@@ -6,13 +6,13 @@
 namespace octavo {
 namespace {
 
-struct Params {
+struct ByteSoftmaxParams {
   ByteSoftmaxLines lines;  // without pointers and their number
   Chunks chunks;
   void (*run)(const ByteSoftmaxLines&) = nullptr;
 };
 
-void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
+void run_byte_softmax(const ByteSoftmaxParams& params, const StepBuffers& buffers, ItemRange range) {
   const ItemRange units = params.chunks.units_of(range);
   ByteSoftmaxLines lines = params.lines;
   lines.x = reinterpret_cast<const std::uint8_t*>(buffers.inputs[0]) + units.begin * lines.n;
@@ -23,7 +23,7 @@ void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
   params.run(lines);
 }
 
-std::string refuse(const CallView& call) {
+std::string refuse_byte_softmax(const CallView& call) {
   return call.input(1).dtype == DType::f32 ? "" : "needs exponentials in f32";
 }
 
@@ -40,37 +40,38 @@ RowRound round_of(const QuantizedSoftmaxAttrs& attrs) {
 }
 
 template <const LineFunctions& functions>
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
+Result<std::unique_ptr<Step>> make_byte_softmax(const CallView& call, const StepSpec&) {
   const auto& attrs = call.attrs->as<QuantizedSoftmaxAttrs>();
   const Shape& x = *call.input(0).shape;
   const std::int64_t n = x[x.rank() - 1];
-  Params params{.lines = {.n = n,
-                          .x_is_signed = call.input(0).dtype == DType::s8,
-                          .is_onnx = attrs.profile == Profile::onnx,
-                          .y_scale = attrs.y_scale,
-                          .round = round_of(attrs)},
-                .chunks = Chunks::of(n == 0 ? 0 : x.elements() / n, 8 * n),
-                .run = functions.byte_softmax_lines};
+  ByteSoftmaxParams params{.lines = {.n = n,
+                                     .x_is_signed = call.input(0).dtype == DType::s8,
+                                     .is_onnx = attrs.profile == Profile::onnx,
+                                     .y_scale = attrs.y_scale,
+                                     .round = round_of(attrs)},
+                           .chunks = Chunks::of(n == 0 ? 0 : x.elements() / n, 8 * n),
+                           .run = functions.byte_softmax_lines};
   const std::int64_t items = params.chunks.items();
-  return make_step(std::move(params), items, run, static_cast<std::size_t>(n) * sizeof(float));
+  return make_step(std::move(params), items, run_byte_softmax, static_cast<std::size_t>(n) * sizeof(float));
 }
 
 template <const LineFunctions& functions, Isa isa, int kPicoseconds>
-constexpr KernelChoice kernel(std::string_view name) {
-  return line_kernel<refuse, make<functions>, kPicoseconds>("quantized_softmax", isa, name, over_first_input);
+constexpr KernelChoice byte_softmax_kernel(std::string_view name) {
+  return line_kernel<refuse_byte_softmax, make_byte_softmax<functions>, kPicoseconds>("quantized_softmax", isa, name,
+                                                                                      over_first_input);
 }
 
-constexpr KernelChoice kChoices[] = {
-    kernel<kLinesScalar, Isa::scalar, 5000>("lines_byte_softmax_portable"),
-    kernel<kLinesAvx2, Isa::avx2, 2000>("lines_byte_softmax_avx2"),
-    kernel<kLinesAvx512, Isa::avx512, 1800>("lines_byte_softmax_avx512"),
-    kernel<kLinesNeon, Isa::neon, 3000>("lines_byte_softmax_neon"),
+constexpr KernelChoice kByteSoftmaxChoices[] = {
+    byte_softmax_kernel<kLinesScalar, Isa::scalar, 5000>("lines_byte_softmax_portable"),
+    byte_softmax_kernel<kLinesAvx2, Isa::avx2, 2000>("lines_byte_softmax_avx2"),
+    byte_softmax_kernel<kLinesAvx512, Isa::avx512, 1800>("lines_byte_softmax_avx512"),
+    byte_softmax_kernel<kLinesNeon, Isa::neon, 3000>("lines_byte_softmax_neon"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kByteSoftmaxCodes = codes_of(kByteSoftmaxChoices);
 
 }  // namespace
 
-std::span<const KernelCode> byte_softmax_codes() { return kCodes; }
-std::span<const KernelChoice> byte_softmax_choices() { return kChoices; }
+std::span<const KernelCode> byte_softmax_codes() { return kByteSoftmaxCodes; }
+std::span<const KernelChoice> byte_softmax_choices() { return kByteSoftmaxChoices; }
 
 }  // namespace octavo

@@ -84,22 +84,22 @@ Result<std::unique_ptr<Step>> make_layer_norm(const CallView& call, const StepSp
 }
 
 template <const LineFunctions& functions, Isa isa, int kPicoseconds>
-constexpr KernelChoice kernel(std::string_view name) {
+constexpr KernelChoice layer_norm_kernel(std::string_view name) {
   return line_kernel<refuse_layer_norm, make_layer_norm<functions>, kPicoseconds>("layer_norm", isa, name,
                                                                                   over_first_input);
 }
 
-constexpr KernelChoice kChoices[] = {
-    kernel<kLinesScalar, Isa::scalar, 6000>("lines_layer_norm_f32_portable"),
-    kernel<kLinesAvx2, Isa::avx2, 600>("lines_layer_norm_f32_avx2"),
-    kernel<kLinesAvx512, Isa::avx512, 500>("lines_layer_norm_f32_avx512"),
-    kernel<kLinesNeon, Isa::neon, 1200>("lines_layer_norm_f32_neon"),
+constexpr KernelChoice kLayerNormChoices[] = {
+    layer_norm_kernel<kLinesScalar, Isa::scalar, 6000>("lines_layer_norm_f32_portable"),
+    layer_norm_kernel<kLinesAvx2, Isa::avx2, 600>("lines_layer_norm_f32_avx2"),
+    layer_norm_kernel<kLinesAvx512, Isa::avx512, 500>("lines_layer_norm_f32_avx512"),
+    layer_norm_kernel<kLinesNeon, Isa::neon, 1200>("lines_layer_norm_f32_neon"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kLayerNormCodes = codes_of(kLayerNormChoices);
 
 }  // namespace
 
-std::span<const KernelCode> layer_norm_codes() { return kCodes; }
-std::span<const KernelChoice> layer_norm_choices() { return kChoices; }
+std::span<const KernelCode> layer_norm_codes() { return kLayerNormCodes; }
+std::span<const KernelChoice> layer_norm_choices() { return kLayerNormChoices; }
 
 }  // namespace octavo

@@ -63,29 +63,29 @@ Result<std::unique_ptr<Step>> make_lrn(const CallView& call, const StepSpec&) {
 
 // Nanoseconds of a call: a power per element and `size` squares.
 template <int kPicoseconds>
-double cost(const OpCall& call, const Machine&) {
+double lrn_cost(const OpCall& call, const Machine&) {
   const double per_element = kPicoseconds * (1.0 + 0.05 * static_cast<double>(call.attrs->as<LrnAttrs>().size));
   return 200.0 + per_element / 1000.0 * static_cast<double>(call.inputs[0]->shape.elements());
 }
 
 template <const LineFunctions& functions, Isa isa, int kPicoseconds>
-constexpr KernelChoice kernel(std::string_view name) {
+constexpr KernelChoice lrn_kernel(std::string_view name) {
   return {.code = {.name = name, .op = "lrn", .needs = isa, .prepare = prepare_by<refuse_lrn, make_lrn<functions>>},
           .refusal = refusal_by<refuse_lrn>,
-          .cost = cost<kPicoseconds>};
+          .cost = lrn_cost<kPicoseconds>};
 }
 
-constexpr KernelChoice kChoices[] = {
-    kernel<kLinesScalar, Isa::scalar, 80000>("lines_lrn_f32_portable"),
-    kernel<kLinesAvx2, Isa::avx2, 5000>("lines_lrn_f32_avx2"),
-    kernel<kLinesAvx512, Isa::avx512, 3500>("lines_lrn_f32_avx512"),
-    kernel<kLinesNeon, Isa::neon, 10000>("lines_lrn_f32_neon"),
+constexpr KernelChoice kLrnChoices[] = {
+    lrn_kernel<kLinesScalar, Isa::scalar, 80000>("lines_lrn_f32_portable"),
+    lrn_kernel<kLinesAvx2, Isa::avx2, 5000>("lines_lrn_f32_avx2"),
+    lrn_kernel<kLinesAvx512, Isa::avx512, 3500>("lines_lrn_f32_avx512"),
+    lrn_kernel<kLinesNeon, Isa::neon, 10000>("lines_lrn_f32_neon"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kLrnCodes = codes_of(kLrnChoices);
 
 }  // namespace
 
-std::span<const KernelCode> lrn_codes() { return kCodes; }
-std::span<const KernelChoice> lrn_choices() { return kChoices; }
+std::span<const KernelCode> lrn_codes() { return kLrnCodes; }
+std::span<const KernelChoice> lrn_choices() { return kLrnChoices; }
 
 }  // namespace octavo

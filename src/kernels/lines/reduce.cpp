@@ -199,7 +199,7 @@ void run_any(const AnyParams& params, const StepBuffers& buffers, ItemRange rang
     reduce_line({params.kind, x, params.kept[static_cast<std::size_t>(i)], params.reduced}, y, i);
 }
 
-std::string refuse_nothing(const CallView&) { return {}; }
+std::string refuse_reduce_nothing(const CallView&) { return {}; }
 
 Result<std::unique_ptr<Step>> make_any(const CallView& call, const StepSpec&) {
   AnyParams params{.kind = call.attrs->as<ReduceAttrs>().kind,
@@ -212,23 +212,23 @@ Result<std::unique_ptr<Step>> make_any(const CallView& call, const StepSpec&) {
 }
 
 template <const LineFunctions& functions, Isa isa, int kPicoseconds>
-constexpr KernelChoice kernel(std::string_view name) {
+constexpr KernelChoice reduce_kernel(std::string_view name) {
   return line_kernel<refuse_reduce, make_reduce<functions>, kPicoseconds>("reduce", isa, name);
 }
 
-constexpr KernelChoice kChoices[] = {
-    kernel<kLinesScalar, Isa::scalar, 1500>("lines_reduce_f32_portable"),
-    kernel<kLinesAvx2, Isa::avx2, 300>("lines_reduce_f32_avx2"),
-    kernel<kLinesAvx512, Isa::avx512, 250>("lines_reduce_f32_avx512"),
-    kernel<kLinesNeon, Isa::neon, 600>("lines_reduce_f32_neon"),
-    line_kernel<refuse_nothing, make_any, 6000>("reduce", Isa::scalar, "lines_reduce_any_portable"),
+constexpr KernelChoice kReduceChoices[] = {
+    reduce_kernel<kLinesScalar, Isa::scalar, 1500>("lines_reduce_f32_portable"),
+    reduce_kernel<kLinesAvx2, Isa::avx2, 300>("lines_reduce_f32_avx2"),
+    reduce_kernel<kLinesAvx512, Isa::avx512, 250>("lines_reduce_f32_avx512"),
+    reduce_kernel<kLinesNeon, Isa::neon, 600>("lines_reduce_f32_neon"),
+    line_kernel<refuse_reduce_nothing, make_any, 6000>("reduce", Isa::scalar, "lines_reduce_any_portable"),
     line_kernel<refuse_extremes, make_extremes, 250>("reduce", Isa::scalar, "reduce_extremes_portable"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kReduceCodes = codes_of(kReduceChoices);
 
 }  // namespace
 
-std::span<const KernelCode> reduce_codes() { return kCodes; }
-std::span<const KernelChoice> reduce_choices() { return kChoices; }
+std::span<const KernelCode> reduce_codes() { return kReduceCodes; }
+std::span<const KernelChoice> reduce_choices() { return kReduceChoices; }
 
 }  // namespace octavo

@@ -77,21 +77,21 @@ Result<std::unique_ptr<Step>> make_softmax(const CallView& call, const StepSpec&
 }
 
 template <const LineFunctions& functions, Isa isa, int kPicoseconds>
-constexpr KernelChoice kernel(std::string_view name) {
+constexpr KernelChoice softmax_kernel(std::string_view name) {
   return line_kernel<refuse_softmax, make_softmax<functions>, kPicoseconds>("softmax", isa, name, over_first_input);
 }
 
-constexpr KernelChoice kChoices[] = {
-    kernel<kLinesScalar, Isa::scalar, 30000>("lines_softmax_f32_portable"),
-    kernel<kLinesAvx2, Isa::avx2, 1500>("lines_softmax_f32_avx2"),
-    kernel<kLinesAvx512, Isa::avx512, 1000>("lines_softmax_f32_avx512"),
-    kernel<kLinesNeon, Isa::neon, 3000>("lines_softmax_f32_neon"),
+constexpr KernelChoice kSoftmaxChoices[] = {
+    softmax_kernel<kLinesScalar, Isa::scalar, 30000>("lines_softmax_f32_portable"),
+    softmax_kernel<kLinesAvx2, Isa::avx2, 1500>("lines_softmax_f32_avx2"),
+    softmax_kernel<kLinesAvx512, Isa::avx512, 1000>("lines_softmax_f32_avx512"),
+    softmax_kernel<kLinesNeon, Isa::neon, 3000>("lines_softmax_f32_neon"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kSoftmaxCodes = codes_of(kSoftmaxChoices);
 
 }  // namespace
 
-std::span<const KernelCode> softmax_codes() { return kCodes; }
-std::span<const KernelChoice> softmax_choices() { return kChoices; }
+std::span<const KernelCode> softmax_codes() { return kSoftmaxCodes; }
+std::span<const KernelChoice> softmax_choices() { return kSoftmaxChoices; }
 
 }  // namespace octavo

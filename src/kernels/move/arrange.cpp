@@ -12,7 +12,7 @@
 namespace octavo {
 namespace {
 
-std::string refuse_nothing(const CallView&) { return {}; }
+std::string refuse_arrange_nothing(const CallView&) { return {}; }
 
 // A row of the result is one row of each input, in order.
 struct ConcatParams {
@@ -188,35 +188,39 @@ double gather_elements_cost(const OpCall& call, const Machine&) {
   return 100.0 + 2.0 * static_cast<double>(call.outputs[0].shape.elements());
 }
 
-double cost(const OpCall& call, const Machine&) { return 100.0 + 0.15 * view_of(call).bytes(); }
+double arrange_cost(const OpCall& call, const Machine&) { return 100.0 + 0.15 * view_of(call).bytes(); }
 // Of what is gathered from, a vocabulary for example, no more is read than is written.
 double gather_cost(const OpCall& call, const Machine&) {
   return 100.0 + 0.3 * static_cast<double>(view_of(call).output().bytes());
 }
 
-constexpr KernelChoice kChoices[] = {
-    {.code = {.name = "concat_copy_portable", .op = "concat", .prepare = prepare_by<refuse_nothing, make_concat>},
-     .refusal = refusal_by<refuse_nothing>,
-     .cost = cost},
-    {.code = {.name = "gather_copy_portable", .op = "gather", .prepare = prepare_by<refuse_nothing, make_gather>},
-     .refusal = refusal_by<refuse_nothing>,
+constexpr KernelChoice kArrangeChoices[] = {
+    {.code = {.name = "concat_copy_portable",
+              .op = "concat",
+              .prepare = prepare_by<refuse_arrange_nothing, make_concat>},
+     .refusal = refusal_by<refuse_arrange_nothing>,
+     .cost = arrange_cost},
+    {.code = {.name = "gather_copy_portable",
+              .op = "gather",
+              .prepare = prepare_by<refuse_arrange_nothing, make_gather>},
+     .refusal = refusal_by<refuse_arrange_nothing>,
      .cost = gather_cost},
     {.code = {.name = "gather_elements_copy_portable",
               .op = "gather_elements",
-              .prepare = prepare_by<refuse_nothing, make_gather_elements>},
-     .refusal = refusal_by<refuse_nothing>,
+              .prepare = prepare_by<refuse_arrange_nothing, make_gather_elements>},
+     .refusal = refusal_by<refuse_arrange_nothing>,
      .cost = gather_elements_cost},
     {.code = {.name = "gather_nd_copy_portable",
               .op = "gather_nd",
-              .prepare = prepare_by<refuse_nothing, make_gather_nd>},
-     .refusal = refusal_by<refuse_nothing>,
+              .prepare = prepare_by<refuse_arrange_nothing, make_gather_nd>},
+     .refusal = refusal_by<refuse_arrange_nothing>,
      .cost = gather_cost},
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kArrangeCodes = codes_of(kArrangeChoices);
 
 }  // namespace
 
-std::span<const KernelCode> arrange_codes() { return kCodes; }
-std::span<const KernelChoice> arrange_choices() { return kChoices; }
+std::span<const KernelCode> arrange_codes() { return kArrangeCodes; }
+std::span<const KernelChoice> arrange_choices() { return kArrangeChoices; }
 
 }  // namespace octavo

@@ -11,29 +11,29 @@ namespace {
 // Offsets are listed per axis, so an axis of many millions that is not copied as a whole is left to the reference.
 constexpr std::int64_t kMaxAxis = std::int64_t{1} << 24;
 
-std::string refuse(const CallView& call) {
+std::string refuse_copy(const CallView& call) {
   for (std::int64_t size : *call.output().shape) {
     if (size > kMaxAxis) return "lists offsets per axis, of at most 2^24 indices";
   }
   return {};
 }
-std::string refuse_nothing(const CallView&) { return {}; }
+std::string refuse_copy_nothing(const CallView&) { return {}; }
 
-struct Params {
+struct CopyParams {
   SeparableCopy copy;
   std::uint64_t zero = 0;  // the filling where no value is given
 };
 
-void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
+void run_copy(const CopyParams& params, const StepBuffers& buffers, ItemRange range) {
   const bool has_value = buffers.inputs.size() > 1 && buffers.inputs[1] != nullptr;
   params.copy.run(buffers.inputs[0], has_value ? buffers.inputs[1] : reinterpret_cast<const std::byte*>(&params.zero),
                   buffers.outputs[0], range);
 }
 
 std::unique_ptr<Step> make_copy(const CallView& call, std::vector<CopyAxis> axes) {
-  Params params{.copy = SeparableCopy(std::move(axes), size_of(call.output().dtype))};
+  CopyParams params{.copy = SeparableCopy(std::move(axes), size_of(call.output().dtype))};
   const std::int64_t items = params.copy.items();
-  return make_step(std::move(params), items, run);
+  return make_step(std::move(params), items, run_copy);
 }
 
 Result<std::unique_ptr<Step>> make_slice(const CallView& call, const StepSpec&) {
@@ -88,37 +88,37 @@ Result<std::unique_ptr<Step>> make_bytes(const CallView& call, const StepSpec&) 
   return make_step(BytesParams{chunks}, chunks.items(), run_bytes);
 }
 
-double cost(const OpCall& call, const Machine&) { return 100.0 + 0.15 * view_of(call).bytes(); }
-int first_input(const OpCall&) { return 0; }
+double copy_cost(const OpCall& call, const Machine&) { return 100.0 + 0.15 * view_of(call).bytes(); }
+int copy_first_input(const OpCall&) { return 0; }
 
-constexpr KernelChoice kChoices[] = {
+constexpr KernelChoice kCopyChoices[] = {
     {.code = {.name = "bitcast_copy_portable",
               .op = "bitcast",
-              .prepare = prepare_by<refuse_nothing, make_bytes>,
-              .in_place_input = first_input},
-     .refusal = refusal_by<refuse_nothing>,
-     .cost = cost},
-    {.code = {.name = "expand_copy_portable", .op = "expand", .prepare = prepare_by<refuse, make_expand>},
-     .refusal = refusal_by<refuse>,
-     .cost = cost},
-    {.code = {.name = "pad_copy_portable", .op = "pad", .prepare = prepare_by<refuse, make_pad>},
-     .refusal = refusal_by<refuse>,
-     .cost = cost},
+              .prepare = prepare_by<refuse_copy_nothing, make_bytes>,
+              .in_place_input = copy_first_input},
+     .refusal = refusal_by<refuse_copy_nothing>,
+     .cost = copy_cost},
+    {.code = {.name = "expand_copy_portable", .op = "expand", .prepare = prepare_by<refuse_copy, make_expand>},
+     .refusal = refusal_by<refuse_copy>,
+     .cost = copy_cost},
+    {.code = {.name = "pad_copy_portable", .op = "pad", .prepare = prepare_by<refuse_copy, make_pad>},
+     .refusal = refusal_by<refuse_copy>,
+     .cost = copy_cost},
     {.code = {.name = "reshape_copy_portable",
               .op = "reshape",
-              .prepare = prepare_by<refuse_nothing, make_bytes>,
-              .in_place_input = first_input},
-     .refusal = refusal_by<refuse_nothing>,
-     .cost = cost},
-    {.code = {.name = "slice_copy_portable", .op = "slice", .prepare = prepare_by<refuse, make_slice>},
-     .refusal = refusal_by<refuse>,
-     .cost = cost},
+              .prepare = prepare_by<refuse_copy_nothing, make_bytes>,
+              .in_place_input = copy_first_input},
+     .refusal = refusal_by<refuse_copy_nothing>,
+     .cost = copy_cost},
+    {.code = {.name = "slice_copy_portable", .op = "slice", .prepare = prepare_by<refuse_copy, make_slice>},
+     .refusal = refusal_by<refuse_copy>,
+     .cost = copy_cost},
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kCopyCodes = codes_of(kCopyChoices);
 
 }  // namespace
 
-std::span<const KernelCode> copy_codes() { return kCodes; }
-std::span<const KernelChoice> copy_choices() { return kChoices; }
+std::span<const KernelCode> copy_codes() { return kCopyCodes; }
+std::span<const KernelChoice> copy_choices() { return kCopyChoices; }
 
 }  // namespace octavo

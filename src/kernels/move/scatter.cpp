@@ -10,15 +10,15 @@
 namespace octavo {
 namespace {
 
-std::string refuse_nothing(const CallView&) { return {}; }
-int first_input(const OpCall&) { return 0; }
+std::string refuse_scatter_nothing(const CallView&) { return {}; }
+int scatter_first_input(const OpCall&) { return 0; }
 
-enum Input : std::size_t { kX = 0, kIndices = 1, kUpdates = 2 };
+enum ScatterInput : std::size_t { kScatterX = 0, kScatterIndices = 1, kScatterUpdates = 2 };
 
 // Slices [begin, end) of y become those of x, unless they lie in the same place already.
 void copy_slices(const StepBuffers& buffers, ItemRange slices, std::int64_t slice_bytes) {
-  if (buffers.inputs[kX] == buffers.outputs[0]) return;
-  std::memcpy(buffers.outputs[0] + slices.begin * slice_bytes, buffers.inputs[kX] + slices.begin * slice_bytes,
+  if (buffers.inputs[kScatterX] == buffers.outputs[0]) return;
+  std::memcpy(buffers.outputs[0] + slices.begin * slice_bytes, buffers.inputs[kScatterX] + slices.begin * slice_bytes,
               static_cast<std::size_t>((slices.end - slices.begin) * slice_bytes));
 }
 
@@ -56,7 +56,7 @@ void run_elements(const ElementsParams& p, const StepBuffers& buffers, ItemRange
   const ItemRange slices = p.chunks.units_of(range);
   const auto split = static_cast<std::size_t>(p.split), axis = static_cast<std::size_t>(p.axis);
   copy_slices(buffers, slices, p.strides[split] * p.element_bytes);
-  const ScatterIndices indices{buffers.inputs[kIndices], p.has_64_bits};
+  const ScatterIndices indices{buffers.inputs[kScatterIndices], p.has_64_bits};
   const std::int64_t row_size = p.sizes[static_cast<std::size_t>(p.last)], step = p.axis == p.last ? 0 : 1;
   const bool rows_lie_in_slices = p.split != p.axis && p.split != p.last;
   for (std::int64_t row = 0; row < p.rows; ++row) {
@@ -67,17 +67,17 @@ void run_elements(const ElementsParams& p, const StepBuffers& buffers, ItemRange
       const std::int64_t slice = p.split == p.axis ? index : (p.split == p.last ? j : place.slice);
       if (index < 0 || slice < slices.begin || slice >= slices.end) continue;
       const std::int64_t to = place.start + index * p.strides[axis] + j * step;
-      p.join(buffers.outputs[0] + to * p.element_bytes, buffers.inputs[kUpdates] + element * p.element_bytes, 1);
+      p.join(buffers.outputs[0] + to * p.element_bytes, buffers.inputs[kScatterUpdates] + element * p.element_bytes, 1);
     }
   }
 }
 
 Result<std::unique_ptr<Step>> make_elements(const CallView& call, const StepSpec&) {
   const auto& attrs = call.attrs->as<ScatterElementsAttrs>();
-  const Shape &x = *call.input(kX).shape, &updates = *call.input(kUpdates).shape;
-  ElementsParams params{.join = scatter_row(attrs.kind, call.input(kX).dtype),
-                        .element_bytes = static_cast<std::int64_t>(size_of(call.input(kX).dtype)),
-                        .has_64_bits = call.input(kIndices).dtype == DType::s64,
+  const Shape &x = *call.input(kScatterX).shape, &updates = *call.input(kScatterUpdates).shape;
+  ElementsParams params{.join = scatter_row(attrs.kind, call.input(kScatterX).dtype),
+                        .element_bytes = static_cast<std::int64_t>(size_of(call.input(kScatterX).dtype)),
+                        .has_64_bits = call.input(kScatterIndices).dtype == DType::s64,
                         .axis = static_cast<int>(attrs.axis),
                         .last = x.rank() - 1,
                         .sizes = {updates.begin(), updates.end()},
@@ -105,7 +105,7 @@ struct SlicesParams {
 void run_slices(const SlicesParams& p, const StepBuffers& buffers, ItemRange range) {
   const ItemRange rows = p.chunks.units_of(range);
   copy_slices(buffers, rows, p.row_bytes);
-  const ScatterIndices indices{buffers.inputs[kIndices], p.has_64_bits};
+  const ScatterIndices indices{buffers.inputs[kScatterIndices], p.has_64_bits};
   const auto depth = static_cast<std::int64_t>(p.sizes.size());
   for (std::int64_t i = 0; i < p.updates; ++i) {
     std::int64_t to = 0;
@@ -116,48 +116,49 @@ void run_slices(const SlicesParams& p, const StepBuffers& buffers, ItemRange ran
       to = to * size + index;
     }
     if (is_inside && to >= rows.begin && to < rows.end)
-      p.join(buffers.outputs[0] + to * p.row_bytes, buffers.inputs[kUpdates] + i * p.row_bytes, p.row);
+      p.join(buffers.outputs[0] + to * p.row_bytes, buffers.inputs[kScatterUpdates] + i * p.row_bytes, p.row);
   }
 }
 
 Result<std::unique_ptr<Step>> make_slices(const CallView& call, const StepSpec&) {
-  const Shape &x = *call.input(kX).shape, &indices = *call.input(kIndices).shape;
+  const Shape &x = *call.input(kScatterX).shape, &indices = *call.input(kScatterIndices).shape;
   const int last = indices.rank() - 1;
   const auto depth = static_cast<int>(indices[last]);
-  SlicesParams params{.join = scatter_row(call.attrs->as<ScatterNdAttrs>().kind, call.input(kX).dtype),
-                      .has_64_bits = call.input(kIndices).dtype == DType::s64,
+  SlicesParams params{.join = scatter_row(call.attrs->as<ScatterNdAttrs>().kind, call.input(kScatterX).dtype),
+                      .has_64_bits = call.input(kScatterIndices).dtype == DType::s64,
                       .sizes = {x.begin(), x.begin() + depth},
                       .updates = indices.elements(0, last),
                       .row = x.elements(depth, x.rank())};
-  params.row_bytes = params.row * static_cast<std::int64_t>(size_of(call.input(kX).dtype));
+  params.row_bytes = params.row * static_cast<std::int64_t>(size_of(call.input(kScatterX).dtype));
   params.chunks = Chunks::of(x.elements() == 0 ? 0 : x.elements(0, depth), params.row_bytes);
   const std::int64_t items = params.chunks.items();
   return make_step(std::move(params), items, run_slices);
 }
 
-double cost(const OpCall& call, const Machine&) {
-  return 200.0 + 0.15 * view_of(call).bytes() + 3.0 * static_cast<double>(call.inputs[kUpdates]->shape.elements());
+double scatter_cost(const OpCall& call, const Machine&) {
+  return 200.0 + 0.15 * view_of(call).bytes() +
+         3.0 * static_cast<double>(call.inputs[kScatterUpdates]->shape.elements());
 }
 
-constexpr KernelChoice kChoices[] = {
+constexpr KernelChoice kScatterChoices[] = {
     {.code = {.name = "scatter_elements_portable",
               .op = "scatter_elements",
-              .prepare = prepare_by<refuse_nothing, make_elements>,
-              .in_place_input = first_input},
-     .refusal = refusal_by<refuse_nothing>,
-     .cost = cost},
+              .prepare = prepare_by<refuse_scatter_nothing, make_elements>,
+              .in_place_input = scatter_first_input},
+     .refusal = refusal_by<refuse_scatter_nothing>,
+     .cost = scatter_cost},
     {.code = {.name = "scatter_nd_portable",
               .op = "scatter_nd",
-              .prepare = prepare_by<refuse_nothing, make_slices>,
-              .in_place_input = first_input},
-     .refusal = refusal_by<refuse_nothing>,
-     .cost = cost},
+              .prepare = prepare_by<refuse_scatter_nothing, make_slices>,
+              .in_place_input = scatter_first_input},
+     .refusal = refusal_by<refuse_scatter_nothing>,
+     .cost = scatter_cost},
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kScatterCodes = codes_of(kScatterChoices);
 
 }  // namespace
 
-std::span<const KernelCode> scatter_codes() { return kCodes; }
-std::span<const KernelChoice> scatter_choices() { return kChoices; }
+std::span<const KernelCode> scatter_codes() { return kScatterCodes; }
+std::span<const KernelChoice> scatter_choices() { return kScatterChoices; }
 
 }  // namespace octavo

@@ -10,19 +10,19 @@ namespace octavo {
 namespace {
 
 // An axis of the result with its strides in elements.
-struct Axis {
+struct TransposeAxis {
   std::int64_t size, x_stride, y_stride;
 };
 
 // The result's axes, outermost first: size 1 dropped, neighbours that lie next to each other in x too merged.
-std::vector<Axis> merged_axes(const CallView& call) {
+std::vector<TransposeAxis> merged_axes(const CallView& call) {
   const auto& perm = call.attrs->as<TransposeAttrs>().perm;
   const std::vector<std::int64_t> x_strides = call.input(0).shape->strides();
   const std::vector<std::int64_t> y_strides = call.output().shape->strides();
-  std::vector<Axis> axes;
+  std::vector<TransposeAxis> axes;
   for (std::size_t i = 0; i < perm.size(); ++i) {
-    const Axis axis{(*call.output().shape)[static_cast<int>(i)], x_strides[static_cast<std::size_t>(perm[i])],
-                    y_strides[i]};
+    const TransposeAxis axis{(*call.output().shape)[static_cast<int>(i)], x_strides[static_cast<std::size_t>(perm[i])],
+                             y_strides[i]};
     if (axis.size == 1) continue;
     if (!axes.empty() && axes.back().x_stride == axis.x_stride * axis.size) {
       axes.back() = {axes.back().size * axis.size, axis.x_stride, axis.y_stride};
@@ -34,8 +34,8 @@ std::vector<Axis> merged_axes(const CallView& call) {
 }
 
 struct PlaneParams {
-  std::vector<Axis> outer;
-  Axis row, column;  // row has stride 1 in x, column in y
+  std::vector<TransposeAxis> outer;
+  TransposeAxis row, column;  // row has stride 1 in x, column in y
   std::int64_t row_block = 1;
   std::int64_t element_bytes = 1;
   void (*function)(const Plane&);
@@ -62,11 +62,12 @@ void run_planes(const PlaneParams& params, const StepBuffers& buffers, ItemRange
   }
 }
 
-std::unique_ptr<Step> make_planes(const PlaneFunctions& functions, std::vector<Axis> axes, std::size_t element_bytes) {
+std::unique_ptr<Step> make_planes(const PlaneFunctions& functions, std::vector<TransposeAxis> axes,
+                                  std::size_t element_bytes) {
   PlaneParams params{.element_bytes = static_cast<std::int64_t>(element_bytes)};
   params.column = axes.back();
   axes.pop_back();
-  const auto row = std::find_if(axes.begin(), axes.end(), [](const Axis& axis) { return axis.x_stride == 1; });
+  const auto row = std::find_if(axes.begin(), axes.end(), [](const TransposeAxis& axis) { return axis.x_stride == 1; });
   params.row = *row;
   axes.erase(row);
   params.outer = std::move(axes);
@@ -79,7 +80,7 @@ std::unique_ptr<Step> make_planes(const PlaneFunctions& functions, std::vector<A
   const std::int64_t row_bytes = params.column.size * params.element_bytes;
   params.row_block = is_thin ? params.row.size : std::max<std::int64_t>(16, kChunkBytes / row_bytes / 16 * 16);
   std::int64_t units = (params.row.size + params.row_block - 1) / params.row_block;
-  for (const Axis& axis : params.outer) units *= axis.size;
+  for (const TransposeAxis& axis : params.outer) units *= axis.size;
   params.chunks = Chunks::of(units, std::min(params.row_block, params.row.size) * row_bytes);
   const std::int64_t items = params.chunks.items();
   return make_step(std::move(params), items, run_planes);
@@ -88,19 +89,19 @@ std::unique_ptr<Step> make_planes(const PlaneFunctions& functions, std::vector<A
 struct RowParams {
   SeparableCopy copy;
 };
-void run_rows(const RowParams& params, const StepBuffers& buffers, ItemRange range) {
+void run_transpose_rows(const RowParams& params, const StepBuffers& buffers, ItemRange range) {
   params.copy.run(buffers.inputs[0], nullptr, buffers.outputs[0], range);
 }
 
-std::unique_ptr<Step> make_rows(const std::vector<Axis>& axes, std::size_t element_bytes) {
+std::unique_ptr<Step> make_transpose_rows(const std::vector<TransposeAxis>& axes, std::size_t element_bytes) {
   std::vector<CopyAxis> sources;
-  for (const Axis& axis : axes) sources.push_back(plain_axis(axis.size, axis.x_stride));
+  for (const TransposeAxis& axis : axes) sources.push_back(plain_axis(axis.size, axis.x_stride));
   RowParams params{SeparableCopy(std::move(sources), element_bytes)};
   const std::int64_t items = params.copy.items();
-  return make_step(std::move(params), items, run_rows);
+  return make_step(std::move(params), items, run_transpose_rows);
 }
 
-std::string refuse(const CallView& call) {
+std::string refuse_transpose(const CallView& call) {
   for (std::int64_t size : *call.output().shape) {
     if (size > std::int64_t{1} << 24) return "needs axes of at most 2^24 indices";
   }
@@ -108,42 +109,44 @@ std::string refuse(const CallView& call) {
 }
 
 template <const PlaneFunctions& functions>
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
+Result<std::unique_ptr<Step>> make_transpose(const CallView& call, const StepSpec&) {
   const std::size_t element_bytes = size_of(call.output().dtype);
   if (call.output().elements() == 0)
-    return make_step(RowParams{SeparableCopy({CopyAxis{}}, element_bytes)}, 1, run_rows);
-  std::vector<Axis> axes = merged_axes(call);
-  if (axes.empty() || axes.back().x_stride == 1) return make_rows(axes, element_bytes);
+    return make_step(RowParams{SeparableCopy({CopyAxis{}}, element_bytes)}, 1, run_transpose_rows);
+  std::vector<TransposeAxis> axes = merged_axes(call);
+  if (axes.empty() || axes.back().x_stride == 1) return make_transpose_rows(axes, element_bytes);
   return make_planes(functions, std::move(axes), element_bytes);
 }
 
 template <Isa isa>
-double cost(const OpCall& call, const Machine&) {
+double transpose_cost(const OpCall& call, const Machine&) {
   return 100.0 + (isa == Isa::scalar ? 0.3 : 0.2) * view_of(call).bytes();
 }
 
-constexpr KernelChoice kChoices[] = {
-    {.code = {.name = "transpose_portable", .op = "transpose", .prepare = prepare_by<refuse, make<kPlaneScalar>>},
-     .refusal = refusal_by<refuse>,
-     .cost = cost<Isa::scalar>},
+constexpr KernelChoice kTransposeChoices[] = {
+    {.code = {.name = "transpose_portable",
+              .op = "transpose",
+              .prepare = prepare_by<refuse_transpose, make_transpose<kPlaneScalar>>},
+     .refusal = refusal_by<refuse_transpose>,
+     .cost = transpose_cost<Isa::scalar>},
     {.code = {.name = "transpose_avx2",
               .op = "transpose",
               .needs = Isa::avx2,
-              .prepare = prepare_by<refuse, make<kPlaneAvx2>>},
-     .refusal = refusal_by<refuse>,
-     .cost = cost<Isa::avx2>},
+              .prepare = prepare_by<refuse_transpose, make_transpose<kPlaneAvx2>>},
+     .refusal = refusal_by<refuse_transpose>,
+     .cost = transpose_cost<Isa::avx2>},
     {.code = {.name = "transpose_neon",
               .op = "transpose",
               .needs = Isa::neon,
-              .prepare = prepare_by<refuse, make<kPlaneNeon>>},
-     .refusal = refusal_by<refuse>,
-     .cost = cost<Isa::neon>},
+              .prepare = prepare_by<refuse_transpose, make_transpose<kPlaneNeon>>},
+     .refusal = refusal_by<refuse_transpose>,
+     .cost = transpose_cost<Isa::neon>},
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kTransposeCodes = codes_of(kTransposeChoices);
 
 }  // namespace
 
-std::span<const KernelCode> transpose_codes() { return kCodes; }
-std::span<const KernelChoice> transpose_choices() { return kChoices; }
+std::span<const KernelCode> transpose_codes() { return kTransposeCodes; }
+std::span<const KernelChoice> transpose_choices() { return kTransposeChoices; }
 
 }  // namespace octavo

@@ -77,16 +77,16 @@ double cost_cast(const OpCall& call, const Machine&) {
   return 100.0 + 0.5 * static_cast<double>(call.inputs[0]->shape.elements());
 }
 
-constexpr KernelChoice kChoices[] = {
+constexpr KernelChoice kCastChoices[] = {
     {.code = {.name = "plain_cast_portable", .op = "cast", .prepare = prepare_by<refuse_cast, make_cast>},
      .refusal = refusal_by<refuse_cast>,
      .cost = cost_cast},
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kCastCodes = codes_of(kCastChoices);
 
 }  // namespace
 
-std::span<const KernelCode> cast_codes() { return kCodes; }
-std::span<const KernelChoice> cast_choices() { return kChoices; }
+std::span<const KernelCode> cast_codes() { return kCastCodes; }
+std::span<const KernelChoice> cast_choices() { return kCastChoices; }
 
 }  // namespace octavo

@@ -17,14 +17,14 @@ constexpr std::size_t kMostOperands = 6;
 
 using Code = void (*)(const Attrs& attrs, InputViews inputs, OutputViews outputs, std::int64_t* scratch);
 
-struct Params {
+struct CountedParams {
   Attrs attrs;
   std::vector<ConstTensorView> inputs;
   std::vector<TensorView> outputs;
   Code code;
 };
 
-void run(const Params& params, const StepBuffers& buffers, ItemRange) {
+void run_counted(const CountedParams& params, const StepBuffers& buffers, ItemRange) {
   // Copies of views with up to Shape::kInlineRank axes allocate nothing; others are refused.
   std::array<ConstTensorView, kMostOperands> inputs;
   std::array<TensorView, kMostOperands> outputs;
@@ -40,7 +40,7 @@ void run(const Params& params, const StepBuffers& buffers, ItemRange) {
               reinterpret_cast<std::int64_t*>(buffers.scratch));
 }
 
-std::string refuse(const CallView& call) {
+std::string refuse_counted(const CallView& call) {
   for (const OperandType& input : call.inputs) {
     if (input.exists() && input.shape->rank() > Shape::kInlineRank) return "needs at most 8 axes";
   }
@@ -48,13 +48,13 @@ std::string refuse(const CallView& call) {
 }
 
 template <Code code, std::int64_t (*scratch)(const CallView&)>
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
-  Params params{.attrs = *call.attrs, .inputs = {}, .outputs = {}, .code = code};
+Result<std::unique_ptr<Step>> make_counted(const CallView& call, const StepSpec&) {
+  CountedParams params{.attrs = *call.attrs, .inputs = {}, .outputs = {}, .code = code};
   for (const OperandType& input : call.inputs)
     params.inputs.push_back({.dtype = input.dtype, .shape = input.exists() ? *input.shape : Shape{}});
   for (const OperandType& output : call.outputs)
     params.outputs.push_back({.dtype = output.dtype, .shape = *output.shape});
-  return make_step(std::move(params), 1, run, static_cast<std::size_t>(scratch(call)) * sizeof(std::int64_t));
+  return make_step(std::move(params), 1, run_counted, static_cast<std::size_t>(scratch(call)) * sizeof(std::int64_t));
 }
 
 std::int64_t no_scratch(const CallView&) { return 0; }
@@ -79,7 +79,7 @@ void run_unique(const Attrs& attrs, InputViews inputs, OutputViews outputs, std:
 
 // Nanoseconds per element of the largest input: what the scalar code takes.
 template <int kNanoseconds>
-double cost(const OpCall& call, const Machine&) {
+double counted_cost(const OpCall& call, const Machine&) {
   double elements = 0;
   for (const Fact* input : call.inputs)
     elements = std::max(elements, input == nullptr ? 0.0 : static_cast<double>(input->shape.elements()));
@@ -87,24 +87,24 @@ double cost(const OpCall& call, const Machine&) {
 }
 
 template <Code code, std::int64_t (*scratch)(const CallView&), int kNanoseconds>
-constexpr KernelChoice kernel(std::string_view name, std::string_view op) {
-  return {.code = {.name = name, .op = op, .prepare = prepare_by<refuse, make<code, scratch>>},
-          .refusal = refusal_by<refuse>,
-          .cost = cost<kNanoseconds>};
+constexpr KernelChoice counted_kernel(std::string_view name, std::string_view op) {
+  return {.code = {.name = name, .op = op, .prepare = prepare_by<refuse_counted, make_counted<code, scratch>>},
+          .refusal = refusal_by<refuse_counted>,
+          .cost = counted_cost<kNanoseconds>};
 }
 
-constexpr KernelChoice kChoices[] = {
-    kernel<run_compress, no_scratch, 1>("plain_compress_portable", "compress"),
-    kernel<run_slice, no_scratch, 1>("plain_dynamic_slice_portable", "dynamic_slice"),
-    kernel<run_suppression, scratch_of_boxes, 20>("plain_non_max_suppression_portable", "non_max_suppression"),
-    kernel<run_nonzero, no_scratch, 2>("plain_nonzero_portable", "nonzero"),
-    kernel<run_unique, scratch_of_slices, 60>("plain_unique_portable", "unique"),
+constexpr KernelChoice kCountedChoices[] = {
+    counted_kernel<run_compress, no_scratch, 1>("plain_compress_portable", "compress"),
+    counted_kernel<run_slice, no_scratch, 1>("plain_dynamic_slice_portable", "dynamic_slice"),
+    counted_kernel<run_suppression, scratch_of_boxes, 20>("plain_non_max_suppression_portable", "non_max_suppression"),
+    counted_kernel<run_nonzero, no_scratch, 2>("plain_nonzero_portable", "nonzero"),
+    counted_kernel<run_unique, scratch_of_slices, 60>("plain_unique_portable", "unique"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kCountedCodes = codes_of(kCountedChoices);
 
 }  // namespace
 
-std::span<const KernelCode> counted_codes() { return kCodes; }
-std::span<const KernelChoice> counted_choices() { return kChoices; }
+std::span<const KernelCode> counted_codes() { return kCountedCodes; }
+std::span<const KernelChoice> counted_choices() { return kCountedChoices; }
 
 }  // namespace octavo

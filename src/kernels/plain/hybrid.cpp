@@ -13,7 +13,7 @@
 namespace octavo {
 namespace {
 
-struct Params {
+struct PlainHybridParams {
   HybridConvAttrs attrs;
   ScaleInRun scale;
   std::optional<AddScaled> add;
@@ -31,7 +31,8 @@ struct Pixel {
   std::int32_t x_zero;
 };
 
-std::uint32_t sum_of(const Params& p, const Pixel& at, std::int64_t oc, const StepBuffers& buffers) {
+std::uint32_t plain_hybrid_sum_of(const PlainHybridParams& p, const Pixel& at, std::int64_t oc,
+                                  const StepBuffers& buffers) {
   const Window& window = p.attrs.window;
   const auto* x = reinterpret_cast<const std::uint8_t*>(buffers.inputs[kHybridX]) + at.image * p.x.strides.image;
   const auto* w = reinterpret_cast<const std::int8_t*>(buffers.inputs[kHybridW]) +
@@ -61,7 +62,7 @@ std::int32_t stored_at(const std::byte* values, DType dtype, std::int64_t i) {
 }
 
 // What becomes of the scaled sum of an element.
-void store(const Params& p, const StepBuffers& buffers, std::int64_t element, float real) {
+void plain_hybrid_store(const PlainHybridParams& p, const StepBuffers& buffers, std::int64_t element, float real) {
   constexpr std::size_t kOther = kHybridBias + 1;
   if (!p.round) {
     reinterpret_cast<float*>(buffers.outputs[0])[element] = p.clamp.apply(real);
@@ -78,7 +79,7 @@ void store(const Params& p, const StepBuffers& buffers, std::int64_t element, fl
   else store_8bit(buffers.outputs[0], element, rounded);
 }
 
-void run(const Params& p, const StepBuffers& buffers, ItemRange rows) {
+void run_plain_hybrid(const PlainHybridParams& p, const StepBuffers& buffers, ItemRange rows) {
   const auto floats = [&](int input) {
     return reinterpret_cast<const float*>(buffers.inputs[static_cast<std::size_t>(input)]);
   };
@@ -89,16 +90,17 @@ void run(const Params& p, const StepBuffers& buffers, ItemRange rows) {
       const Pixel at{row / p.y.height, row % p.y.height, ow,
                      std::to_integer<std::int32_t>(buffers.inputs[kHybridXZero][scale])};
       for (std::int64_t oc = 0; oc < p.y.channels; ++oc) {
-        const auto sum = static_cast<std::int32_t>(sum_of(p, at, oc, buffers));
-        store(p, buffers, element++,
-              p.scale.apply(sum, floats(kHybridXScale)[scale], floats(kHybridWScale)[oc], floats(kHybridBias)[oc]));
+        const auto sum = static_cast<std::int32_t>(plain_hybrid_sum_of(p, at, oc, buffers));
+        plain_hybrid_store(
+            p, buffers, element++,
+            p.scale.apply(sum, floats(kHybridXScale)[scale], floats(kHybridWScale)[oc], floats(kHybridBias)[oc]));
       }
     }
   }
 }
 
 // infer has seen to a scale known in the run as the first stage.
-std::string refuse(const CallView& call) {
+std::string refuse_plain_hybrid(const CallView& call) {
   const auto parts = EpilogueParts::of(call.attrs->as<HybridConvAttrs>().epilogue, kHybridXScale);
   if (!parts || parts->table >= 0) return "needs an epilogue of a scale, an addition and a clamp or rounding";
   if (parts->other >= 0 && *call.input(static_cast<std::size_t>(parts->other)).shape != *call.output().shape)
@@ -109,11 +111,11 @@ std::string refuse(const CallView& call) {
   return channels == 0 || is_per_channel ? "" : "needs a multiplier for each channel";
 }
 
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
-  Params p{.attrs = call.attrs->as<HybridConvAttrs>(),
-           .x = ImageSizes::of(*call.input(kHybridX).shape, Layout::channels_last),
-           .y = ImageSizes::of(*call.output().shape, Layout::channels_last),
-           .depth = (*call.input(kHybridW).shape)[3]};
+Result<std::unique_ptr<Step>> make_plain_hybrid(const CallView& call, const StepSpec&) {
+  PlainHybridParams p{.attrs = call.attrs->as<HybridConvAttrs>(),
+                      .x = ImageSizes::of(*call.input(kHybridX).shape, Layout::channels_last),
+                      .y = ImageSizes::of(*call.output().shape, Layout::channels_last),
+                      .depth = (*call.input(kHybridW).shape)[3]};
   const EpilogueParts parts = *EpilogueParts::of(p.attrs.epilogue, kHybridXScale);
   p.scale = *parts.in_run;
   if (parts.clamp != nullptr) p.clamp = *parts.clamp;
@@ -124,25 +126,27 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
   const std::int64_t scales = call.input(kHybridXScale).elements();
   const std::int64_t rows = call.output().elements() == 0 ? 0 : p.y.batch * p.y.height;
   if (scales > 1) p.scale_step = rows * p.y.width / scales;
-  return make_step(std::move(p), rows, run);
+  return make_step(std::move(p), rows, run_plain_hybrid);
 }
 
-double cost(const OpCall& call, const Machine&) {
+double plain_hybrid_cost(const OpCall& call, const Machine&) {
   const Shape& w = call.inputs[kHybridW]->shape;
   return 500.0 + 1.0 * static_cast<double>(call.outputs[0].shape.elements()) * static_cast<double>(w.elements()) /
                      std::max(1.0, static_cast<double>(w[0]));
 }
 
-constexpr KernelChoice kChoices[] = {
-    {.code = {.name = "plain_hybrid_conv_portable", .op = "hybrid_conv", .prepare = prepare_by<refuse, make>},
-     .refusal = refusal_by<refuse>,
-     .cost = cost},
+constexpr KernelChoice kPlainHybridChoices[] = {
+    {.code = {.name = "plain_hybrid_conv_portable",
+              .op = "hybrid_conv",
+              .prepare = prepare_by<refuse_plain_hybrid, make_plain_hybrid>},
+     .refusal = refusal_by<refuse_plain_hybrid>,
+     .cost = plain_hybrid_cost},
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kPlainHybridCodes = codes_of(kPlainHybridChoices);
 
 }  // namespace
 
-std::span<const KernelCode> plain_hybrid_codes() { return kCodes; }
-std::span<const KernelChoice> plain_hybrid_choices() { return kChoices; }
+std::span<const KernelCode> plain_hybrid_codes() { return kPlainHybridCodes; }
+std::span<const KernelChoice> plain_hybrid_choices() { return kPlainHybridChoices; }
 
 }  // namespace octavo

@@ -15,7 +15,7 @@ namespace {
 
 // ---- conv_integer ----
 
-enum Input : std::size_t { kX = 0, kW = 1, kXZero = 2, kWZero = 3 };
+enum PlainInput : std::size_t { kPlainX = 0, kPlainW = 1, kPlainXZero = 2, kPlainWZero = 3 };
 
 struct ConvParams {
   ImageSizes x, w, y;
@@ -26,23 +26,23 @@ struct ConvParams {
   std::int64_t w_zero_points = 0;
 };
 
-std::int32_t byte_at(const std::byte* data, DType dtype, std::int64_t i) {
+std::int32_t plain_byte_at(const std::byte* data, DType dtype, std::int64_t i) {
   const auto value = std::to_integer<std::uint8_t>(data[i]);
   return dtype == DType::s8 ? static_cast<std::int32_t>(static_cast<std::int8_t>(value))
                             : static_cast<std::int32_t>(value);
 }
 
-struct Position {
+struct PlainPosition {
   std::int64_t image, oh, ow, oc;
 };
 
 template <class X, class W>
-std::uint32_t sum_position(const ConvParams& p, const Position& at, const StepBuffers& buffers, std::int32_t x_zero,
-                           std::int32_t w_zero) {
+std::uint32_t sum_position(const ConvParams& p, const PlainPosition& at, const StepBuffers& buffers,
+                           std::int32_t x_zero, std::int32_t w_zero) {
   const std::int64_t group = at.oc / (p.y.channels / p.groups);
-  const X* x = reinterpret_cast<const X*>(buffers.inputs[kX]) + at.image * p.x.strides.image +
+  const X* x = reinterpret_cast<const X*>(buffers.inputs[kPlainX]) + at.image * p.x.strides.image +
                group * p.w.channels * p.x.strides.channel;
-  const W* w = reinterpret_cast<const W*>(buffers.inputs[kW]) + at.oc * p.w.strides.image;
+  const W* w = reinterpret_cast<const W*>(buffers.inputs[kPlainW]) + at.oc * p.w.strides.image;
   std::uint32_t sum = 0;
   for (std::int64_t kh = 0; kh < p.kernel[0]; ++kh) {
     const std::int64_t ih = at.oh * p.stride[0] + kh * p.dilation[0] - p.pad[0];
@@ -62,20 +62,20 @@ std::uint32_t sum_position(const ConvParams& p, const Position& at, const StepBu
 }
 
 void run_conv(const ConvParams& p, const StepBuffers& buffers, ItemRange rows) {
-  const bool has_x_zero = buffers.inputs.size() > kXZero && buffers.inputs[kXZero] != nullptr;
-  const std::int32_t x_zero = has_x_zero ? byte_at(buffers.inputs[kXZero], p.x_type, 0) : 0;
+  const bool has_x_zero = buffers.inputs.size() > kPlainXZero && buffers.inputs[kPlainXZero] != nullptr;
+  const std::int32_t x_zero = has_x_zero ? plain_byte_at(buffers.inputs[kPlainXZero], p.x_type, 0) : 0;
   const bool x_signed = p.x_type == DType::s8, w_signed = p.w_type == DType::s8;
   auto* sum = x_signed
                   ? (w_signed ? &sum_position<std::int8_t, std::int8_t> : &sum_position<std::int8_t, std::uint8_t>)
                   : (w_signed ? &sum_position<std::uint8_t, std::int8_t> : &sum_position<std::uint8_t, std::uint8_t>);
   auto* y = reinterpret_cast<std::int32_t*>(buffers.outputs[0]);
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-    Position at{row / p.y.height, row % p.y.height, 0, 0};
+    PlainPosition at{row / p.y.height, row % p.y.height, 0, 0};
     for (at.ow = 0; at.ow < p.y.width; ++at.ow) {
       const std::int64_t first = at.image * p.y.strides.image + at.oh * p.y.strides.row + at.ow * p.y.strides.column;
       for (at.oc = 0; at.oc < p.y.channels; ++at.oc) {
         const std::int32_t w_zero =
-            p.w_zero_points == 0 ? 0 : byte_at(buffers.inputs[kWZero], p.w_type, at.oc % p.w_zero_points);
+            p.w_zero_points == 0 ? 0 : plain_byte_at(buffers.inputs[kPlainWZero], p.w_type, at.oc % p.w_zero_points);
         y[first + at.oc * p.y.strides.channel] = static_cast<std::int32_t>(sum(p, at, buffers, x_zero, w_zero));
       }
     }
@@ -83,19 +83,19 @@ void run_conv(const ConvParams& p, const StepBuffers& buffers, ItemRange rows) {
 }
 
 std::string refuse_conv(const CallView& call) {
-  const int rank = call.input(kX).shape->rank();
+  const int rank = call.input(kPlainX).shape->rank();
   return rank == 3 || rank == 4 ? "" : "needs one or two spatial axes";
 }
 
 Result<std::unique_ptr<Step>> make_conv(const CallView& call, const StepSpec&) {
   const auto& attrs = call.attrs->as<ConvIntegerAttrs>();
-  ConvParams p{.x = ImageSizes::of(*call.input(kX).shape, attrs.layout),
-               .w = ImageSizes::of(*call.input(kW).shape, attrs.layout),
+  ConvParams p{.x = ImageSizes::of(*call.input(kPlainX).shape, attrs.layout),
+               .w = ImageSizes::of(*call.input(kPlainW).shape, attrs.layout),
                .y = ImageSizes::of(*call.output().shape, attrs.layout),
                .groups = attrs.groups,
-               .x_type = call.input(kX).dtype,
-               .w_type = call.input(kW).dtype,
-               .w_zero_points = call.input(kWZero).elements()};
+               .x_type = call.input(kPlainX).dtype,
+               .w_type = call.input(kPlainW).dtype,
+               .w_zero_points = call.input(kPlainWZero).elements()};
   const std::size_t axes = attrs.window.kernel.size();
   for (std::size_t i = 0; i < axes; ++i) {
     const std::size_t to = i + 2 - axes;
@@ -107,7 +107,7 @@ Result<std::unique_ptr<Step>> make_conv(const CallView& call, const StepSpec&) {
 }
 
 double cost_conv(const OpCall& call, const Machine&) {
-  const Shape& w = call.inputs[kW]->shape;
+  const Shape& w = call.inputs[kPlainW]->shape;
   return 500.0 + 1.0 * static_cast<double>(call.outputs[0].shape.elements()) * static_cast<double>(w.elements()) /
                      std::max(1.0, static_cast<double>(w[0]));
 }
@@ -211,7 +211,7 @@ double cost_scan(const OpCall& call, const Machine&) {
 
 int scan_in_place(const OpCall&) { return 0; }
 
-constexpr KernelChoice kChoices[] = {
+constexpr KernelChoice kPlainChoices[] = {
     {.code = {.name = "plain_conv_integer_portable",
               .op = "conv_integer",
               .prepare = prepare_by<refuse_conv, make_conv>},
@@ -224,11 +224,11 @@ constexpr KernelChoice kChoices[] = {
      .refusal = refusal_by<refuse_scan>,
      .cost = cost_scan},
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kPlainCodes = codes_of(kPlainChoices);
 
 }  // namespace
 
-std::span<const KernelCode> plain_codes() { return kCodes; }
-std::span<const KernelChoice> plain_choices() { return kChoices; }
+std::span<const KernelCode> plain_codes() { return kPlainCodes; }
+std::span<const KernelChoice> plain_choices() { return kPlainChoices; }
 
 }  // namespace octavo

@@ -12,7 +12,7 @@
 namespace octavo {
 namespace {
 
-std::string refuse_nothing(const CallView&) { return {}; }
+std::string refuse_topk_nothing(const CallView&) { return {}; }
 
 // ---- topk ----
 
@@ -140,19 +140,19 @@ double cost_det(const OpCall& call, const Machine&) {
   return 200.0 + 0.5 * static_cast<double>(x.elements()) * static_cast<double>(x[x.rank() - 1]);
 }
 
-constexpr KernelChoice kChoices[] = {
-    {.code = {.name = "plain_det_portable", .op = "det", .prepare = prepare_by<refuse_nothing, make_det>},
-     .refusal = refusal_by<refuse_nothing>,
+constexpr KernelChoice kTopkChoices[] = {
+    {.code = {.name = "plain_det_portable", .op = "det", .prepare = prepare_by<refuse_topk_nothing, make_det>},
+     .refusal = refusal_by<refuse_topk_nothing>,
      .cost = cost_det},
-    {.code = {.name = "plain_topk_portable", .op = "topk", .prepare = prepare_by<refuse_nothing, make_topk>},
-     .refusal = refusal_by<refuse_nothing>,
+    {.code = {.name = "plain_topk_portable", .op = "topk", .prepare = prepare_by<refuse_topk_nothing, make_topk>},
+     .refusal = refusal_by<refuse_topk_nothing>,
      .cost = cost_topk},
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kTopkCodes = codes_of(kTopkChoices);
 
 }  // namespace
 
-std::span<const KernelCode> topk_codes() { return kCodes; }
-std::span<const KernelChoice> topk_choices() { return kChoices; }
+std::span<const KernelCode> topk_codes() { return kTopkCodes; }
+std::span<const KernelChoice> topk_choices() { return kTopkChoices; }
 
 }  // namespace octavo

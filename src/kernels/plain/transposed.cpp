@@ -11,12 +11,12 @@
 namespace octavo {
 namespace {
 
-enum Input : std::size_t { kX = 0, kW = 1, kBias = 2 };
+enum TransposedConvInput : std::size_t { kTransposedX = 0, kTransposedW = 1, kTransposedBias = 2 };
 
-constexpr std::size_t kAxes = 3;
+constexpr std::size_t kTransposedConvAxes = 3;
 
 // One spatial axis; missing ones, in front, have size 1.
-struct Axis {
+struct TransposedConvAxis {
   std::int64_t size = 1, result = 1, kernel = 1, stride = 1, dilation = 1, pad = 0;
   std::int64_t x_stride = 0, w_stride = 0, y_stride = 0;  // elements
 
@@ -27,8 +27,8 @@ struct Axis {
   }
 };
 
-struct Params {
-  std::array<Axis, kAxes> axes;
+struct TransposedConvParams {
+  std::array<TransposedConvAxis, kTransposedConvAxes> axes;
   std::int64_t channels = 0, depth = 0;  // of the result, and those of x that each sums
   std::int64_t per_group = 1;            // channels of the result
   std::int64_t x_image = 0, x_channel = 0, w_result = 0, w_channel = 0, y_image = 0, y_channel = 0;
@@ -36,7 +36,8 @@ struct Params {
 };
 
 // x and w at the first channels of the group and of the output channel.
-double sum_of(const Params& p, const std::array<std::int64_t, kAxes>& at, const float* x, const float* w) {
+double transposed_conv_sum_of(const TransposedConvParams& p, const std::array<std::int64_t, kTransposedConvAxes>& at,
+                              const float* x, const float* w) {
   double sum = 0.0;
   for (std::int64_t k0 = 0; k0 < p.axes[0].kernel; ++k0) {
     const std::int64_t i0 = p.axes[0].pixel_of(at[0], k0);
@@ -55,76 +56,79 @@ double sum_of(const Params& p, const std::array<std::int64_t, kAxes>& at, const 
   return sum;
 }
 
-void run(const Params& p, const StepBuffers& buffers, ItemRange rows) {
-  const auto* x = reinterpret_cast<const float*>(buffers.inputs[kX]);
-  const auto* w = reinterpret_cast<const float*>(buffers.inputs[kW]);
-  const auto* bias = p.has_bias ? reinterpret_cast<const float*>(buffers.inputs[kBias]) : nullptr;
+void run_transposed_conv(const TransposedConvParams& p, const StepBuffers& buffers, ItemRange rows) {
+  const auto* x = reinterpret_cast<const float*>(buffers.inputs[kTransposedX]);
+  const auto* w = reinterpret_cast<const float*>(buffers.inputs[kTransposedW]);
+  const auto* bias = p.has_bias ? reinterpret_cast<const float*>(buffers.inputs[kTransposedBias]) : nullptr;
   auto* y = reinterpret_cast<float*>(buffers.outputs[0]);
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {
     const std::int64_t line = row / p.axes[1].result, image = line / p.axes[0].result;
-    std::array<std::int64_t, kAxes> at{line % p.axes[0].result, row % p.axes[1].result, 0};
+    std::array<std::int64_t, kTransposedConvAxes> at{line % p.axes[0].result, row % p.axes[1].result, 0};
     float* to = y + image * p.y_image + at[0] * p.axes[0].y_stride + at[1] * p.axes[1].y_stride;
     for (; at[2] < p.axes[2].result; ++at[2], to += p.axes[2].y_stride) {
       for (std::int64_t oc = 0; oc < p.channels; ++oc) {
         const float* group = x + image * p.x_image + oc / p.per_group * p.depth * p.x_channel;
-        const double sum = sum_of(p, at, group, w + oc * p.w_result);
+        const double sum = transposed_conv_sum_of(p, at, group, w + oc * p.w_result);
         to[oc * p.y_channel] = static_cast<float>(sum + (bias == nullptr ? 0.0 : static_cast<double>(bias[oc])));
       }
     }
   }
 }
 
-std::string refuse(const CallView& call) {
-  if (call.input(kX).dtype != DType::f32) return "needs f32";
-  const auto spatial = static_cast<std::size_t>(call.input(kX).shape->rank()) - 2;
-  return spatial <= kAxes ? "" : "needs at most three spatial axes";
+std::string refuse_transposed_conv(const CallView& call) {
+  if (call.input(kTransposedX).dtype != DType::f32) return "needs f32";
+  const auto spatial = static_cast<std::size_t>(call.input(kTransposedX).shape->rank()) - 2;
+  return spatial <= kTransposedConvAxes ? "" : "needs at most three spatial axes";
 }
 
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
+Result<std::unique_ptr<Step>> make_transposed_conv(const CallView& call, const StepSpec&) {
   const auto& attrs = call.attrs->as<ConvTransposeAttrs>();
-  const Image x = Image::of(*call.input(kX).shape, attrs.layout), w = Image::of(*call.input(kW).shape, attrs.layout);
+  const Image x = Image::of(*call.input(kTransposedX).shape, attrs.layout),
+              w = Image::of(*call.input(kTransposedW).shape, attrs.layout);
   const Image y = Image::of(*call.output().shape, attrs.layout);
-  Params p{.channels = y.channels,
-           .depth = w.channels,
-           .per_group = std::max<std::int64_t>(1, y.channels / attrs.groups),
-           .x_image = x.batch_stride,
-           .x_channel = x.channel_stride,
-           .w_result = w.batch_stride,
-           .w_channel = w.channel_stride,
-           .y_image = y.batch_stride,
-           .y_channel = y.channel_stride,
-           .has_bias = call.input(kBias).exists()};
+  TransposedConvParams p{.channels = y.channels,
+                         .depth = w.channels,
+                         .per_group = std::max<std::int64_t>(1, y.channels / attrs.groups),
+                         .x_image = x.batch_stride,
+                         .x_channel = x.channel_stride,
+                         .w_result = w.batch_stride,
+                         .w_channel = w.channel_stride,
+                         .y_image = y.batch_stride,
+                         .y_channel = y.channel_stride,
+                         .has_bias = call.input(kTransposedBias).exists()};
   for (std::size_t i = 0; i < x.sizes.size(); ++i) {
-    p.axes[i + kAxes - x.sizes.size()] = {.size = x.sizes[i],
-                                          .result = y.sizes[i],
-                                          .kernel = w.sizes[i],
-                                          .stride = attrs.window.strides[i],
-                                          .dilation = attrs.window.dilations[i],
-                                          .pad = attrs.window.pad_begin[i],
-                                          .x_stride = x.strides[i],
-                                          .w_stride = w.strides[i],
-                                          .y_stride = y.strides[i]};
+    p.axes[i + kTransposedConvAxes - x.sizes.size()] = {.size = x.sizes[i],
+                                                        .result = y.sizes[i],
+                                                        .kernel = w.sizes[i],
+                                                        .stride = attrs.window.strides[i],
+                                                        .dilation = attrs.window.dilations[i],
+                                                        .pad = attrs.window.pad_begin[i],
+                                                        .x_stride = x.strides[i],
+                                                        .w_stride = w.strides[i],
+                                                        .y_stride = y.strides[i]};
   }
   const std::int64_t rows = call.output().elements() == 0 ? 0 : y.batch * p.axes[0].result * p.axes[1].result;
-  return make_step(std::move(p), rows, run);
+  return make_step(std::move(p), rows, run_transposed_conv);
 }
 
-double cost(const OpCall& call, const Machine&) {
-  const Shape& w = call.inputs[kW]->shape;
+double transposed_conv_cost(const OpCall& call, const Machine&) {
+  const Shape& w = call.inputs[kTransposedW]->shape;
   return 500.0 + 1.0 * static_cast<double>(call.outputs[0].shape.elements()) * static_cast<double>(w.elements()) /
                      std::max(1.0, static_cast<double>(w[0]));
 }
 
-constexpr KernelChoice kChoices[] = {
-    {.code = {.name = "plain_conv_transpose_f32_portable", .op = "conv_transpose", .prepare = prepare_by<refuse, make>},
-     .refusal = refusal_by<refuse>,
-     .cost = cost},
+constexpr KernelChoice kTransposedConvChoices[] = {
+    {.code = {.name = "plain_conv_transpose_f32_portable",
+              .op = "conv_transpose",
+              .prepare = prepare_by<refuse_transposed_conv, make_transposed_conv>},
+     .refusal = refusal_by<refuse_transposed_conv>,
+     .cost = transposed_conv_cost},
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kTransposedConvCodes = codes_of(kTransposedConvChoices);
 
 }  // namespace
 
-std::span<const KernelCode> plain_transposed_codes() { return kCodes; }
-std::span<const KernelChoice> plain_transposed_choices() { return kChoices; }
+std::span<const KernelCode> plain_transposed_codes() { return kTransposedConvCodes; }
+std::span<const KernelChoice> plain_transposed_choices() { return kTransposedConvChoices; }
 
 }  // namespace octavo

@@ -10,7 +10,7 @@
 namespace octavo {
 namespace {
 
-struct Params {
+struct ArgmaxPoolParams {
   PoolGeometry geometry;
   bool is_column_major = false;
   DType dtype = DType::f32;
@@ -23,7 +23,7 @@ bool is_further(T value, T best) {
 }
 
 // The number of an element of x that lies `position` elements behind the first one of its plane.
-std::int64_t number_of(const Params& p, std::int64_t plane, std::int64_t position) {
+std::int64_t number_of(const ArgmaxPoolParams& p, std::int64_t plane, std::int64_t position) {
   const auto& [depth, height, width] = p.geometry.in;
   const std::int64_t first = plane * depth * height * width;
   if (!p.is_column_major) return first + position;
@@ -32,7 +32,7 @@ std::int64_t number_of(const Params& p, std::int64_t plane, std::int64_t positio
 }
 
 template <class T>
-void run_as(const Params& p, const StepBuffers& buffers, ItemRange range) {
+void run_as(const ArgmaxPoolParams& p, const StepBuffers& buffers, ItemRange range) {
   const PoolGeometry& g = p.geometry;
   const ItemRange rows = p.chunks.units_of(range);
   const auto** taps = reinterpret_cast<const std::byte**>(buffers.scratch);
@@ -53,7 +53,7 @@ void run_as(const Params& p, const StepBuffers& buffers, ItemRange range) {
   }
 }
 
-void run(const Params& p, const StepBuffers& buffers, ItemRange range) {
+void run_argmax_pool(const ArgmaxPoolParams& p, const StepBuffers& buffers, ItemRange range) {
   switch (p.dtype) {
     case DType::u8: return run_as<std::uint8_t>(p, buffers, range);
     case DType::s8: return run_as<std::int8_t>(p, buffers, range);
@@ -62,13 +62,13 @@ void run(const Params& p, const StepBuffers& buffers, ItemRange range) {
   }
 }
 
-std::string refuse(const CallView& call) {
+std::string refuse_argmax_pool(const CallView& call) {
   return call.input(0).shape->rank() <= 5 ? "" : "needs one to three spatial axes";
 }
 
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
+Result<std::unique_ptr<Step>> make_argmax_pool(const CallView& call, const StepSpec&) {
   const auto& attrs = call.attrs->as<ArgmaxPoolAttrs>();
-  Params p{
+  ArgmaxPoolParams p{
       .geometry = PoolGeometry::of(attrs.window, Layout::channels_first, *call.input(0).shape, *call.output().shape),
       .is_column_major = attrs.is_column_major,
       .dtype = call.input(0).dtype};
@@ -76,25 +76,27 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
   const std::int64_t rows = call.output().elements() == 0 ? 0 : p.geometry.rows();
   p.chunks = Chunks::of(rows, 8 * taps * p.geometry.out[2]);
   const std::int64_t items = p.chunks.items();
-  return make_step(std::move(p), items, run, static_cast<std::size_t>(taps) * sizeof(void*));
+  return make_step(std::move(p), items, run_argmax_pool, static_cast<std::size_t>(taps) * sizeof(void*));
 }
 
-double cost(const OpCall& call, const Machine&) {
+double argmax_pool_cost(const OpCall& call, const Machine&) {
   double taps = 1.0;
   for (const std::int64_t size : call.attrs->as<ArgmaxPoolAttrs>().window.kernel) taps *= static_cast<double>(size);
   return 100.0 + (3.0 + 0.7 * taps) * static_cast<double>(call.outputs[0].shape.elements());
 }
 
-constexpr KernelChoice kChoices[] = {
-    {.code = {.name = "pool_argmax_portable", .op = "argmax_pool", .prepare = prepare_by<refuse, make>},
-     .refusal = refusal_by<refuse>,
-     .cost = cost},
+constexpr KernelChoice kArgmaxPoolChoices[] = {
+    {.code = {.name = "pool_argmax_portable",
+              .op = "argmax_pool",
+              .prepare = prepare_by<refuse_argmax_pool, make_argmax_pool>},
+     .refusal = refusal_by<refuse_argmax_pool>,
+     .cost = argmax_pool_cost},
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kArgmaxPoolCodes = codes_of(kArgmaxPoolChoices);
 
 }  // namespace
 
-std::span<const KernelCode> argmax_pool_codes() { return kCodes; }
-std::span<const KernelChoice> argmax_pool_choices() { return kChoices; }
+std::span<const KernelCode> argmax_pool_codes() { return kArgmaxPoolCodes; }
+std::span<const KernelChoice> argmax_pool_choices() { return kArgmaxPoolChoices; }
 
 }  // namespace octavo

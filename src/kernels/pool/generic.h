@@ -28,7 +28,7 @@ V load_vector(const std::byte* from) {
 
 // `kBytes` bytes of T; an extension that g++ and clang share.
 template <int kBytes, class T>
-struct VectorOf {
+struct RegisterOf {
   typedef T type __attribute__((vector_size(kBytes)));
 };
 // Bytes of a register.
@@ -101,7 +101,7 @@ void max_of_count(const PoolTaps& p, const std::byte* const* taps, Count count, 
   for (std::int64_t from = 0, end = p.positions * step; from < end; from += step, y += bytes) {
     const bool is_covered = cover<kMost>(bytes, [=]<int kBytes>(std::int64_t at) {
       constexpr int kPart = kBytes < kRegister ? kBytes : kRegister;
-      store_largest<T, typename VectorOf<kPart, T>::type, kBytes / kPart>(taps, count, from + at, y + at);
+      store_largest<T, typename RegisterOf<kPart, T>::type, kBytes / kPart>(taps, count, from + at, y + at);
     });
     if (is_covered) continue;
     for (std::int64_t at = 0; at < bytes; at += sizeof(T)) store_largest<T, T, 1>(taps, count, from + at, y + at);
@@ -141,14 +141,14 @@ void average_floats(const PoolTaps& p, double divisor, std::byte* result) {
 // sum[c] += the bytes under a vector, even and odd ones apart: 16 bits hold the sums of 257 taps.
 template <int kBytes>
 void add_byte_sums(const PoolTaps& p, std::int64_t first, std::uint8_t flip, std::uint32_t* sum) {
-  using Words = typename VectorOf<kBytes, std::uint16_t>::type;
+  using WordVector = typename RegisterOf<kBytes, std::uint16_t>::type;
   constexpr std::int64_t kTaps = 256;
-  const Words flips = Words{} + static_cast<std::uint16_t>(flip * 0x101);
+  const WordVector flips = WordVector{} + static_cast<std::uint16_t>(flip * 0x101);
   for (std::int64_t begin = 0; begin < p.count; begin += kTaps) {
     const std::int64_t end = begin + kTaps < p.count ? begin + kTaps : p.count;
-    Words even{}, odd{};
+    WordVector even{}, odd{};
     for (std::int64_t tap = begin; tap < end; ++tap) {
-      Words x;
+      WordVector x;
       __builtin_memcpy(&x, p.taps[tap] + first, kBytes);
       x ^= flips;
       even += x & 0xff;

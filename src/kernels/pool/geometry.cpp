@@ -4,7 +4,7 @@
 namespace octavo {
 namespace {
 
-constexpr std::size_t kAxes = kPoolAxes;
+constexpr std::size_t kAxisCount = kPoolAxes;
 
 TapRange inside(std::int64_t start, std::int64_t size, std::int64_t kernel, std::int64_t dilation) {
   // Divisions are dear, and nearly all windows are not dilated.
@@ -24,7 +24,7 @@ PoolGeometry PoolGeometry::of(const Window& window, Layout layout, const Shape& 
   g.images = is_first ? x[0] * x[1] : x[0];
   g.channels = is_first ? 1 : x[rank + 1];
   for (int i = 0; i < rank; ++i) {
-    const std::size_t axis = kAxes - static_cast<std::size_t>(rank - i);
+    const std::size_t axis = kAxisCount - static_cast<std::size_t>(rank - i);
     const auto w = static_cast<std::size_t>(i);
     g.in[axis] = x[i + (is_first ? 2 : 1)];
     g.out[axis] = y[i + (is_first ? 2 : 1)];
@@ -39,7 +39,7 @@ PoolGeometry PoolGeometry::of(const Window& window, Layout layout, const Shape& 
 
 std::int64_t PoolGeometry::most_taps() const {
   std::int64_t count = 1;
-  for (std::size_t axis = 0; axis < kAxes; ++axis) count *= std::min(kernel[axis], in[axis]);
+  for (std::size_t axis = 0; axis < kAxisCount; ++axis) count *= std::min(kernel[axis], in[axis]);
   return count;
 }
 
@@ -83,7 +83,7 @@ std::int64_t PoolGeometry::inside_from(std::int64_t ow) const {
 std::int64_t PoolGeometry::inside_padded(const PoolRow& row, std::int64_t ow) const {
   const std::int64_t starts[] = {row.depth.start, row.height.start, ow * stride[2] - pad_begin[2]};
   std::int64_t count = 1;
-  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+  for (std::size_t axis = 0; axis < kAxisCount; ++axis) {
     const std::int64_t room = in[axis] + pad_end[axis] - starts[axis];
     count *= std::min(kernel[axis], (room + dilation[axis] - 1) / dilation[axis]);
   }

@@ -13,7 +13,7 @@ namespace {
 
 enum class Count { inside, inside_padded, whole_kernel };
 
-struct Params {
+struct PoolParams {
   PoolGeometry geometry;
   const PoolFunctions* functions;
   void (*max)(const PoolTaps&, std::byte*) = nullptr;  // of max_pool
@@ -27,7 +27,7 @@ struct Params {
   std::size_t sums_offset = 0;           // in the scratch, after the tap pointers
 };
 
-std::int64_t divisor_of(const Params& params, const PoolRow& row, std::int64_t ow, std::int64_t inside) {
+std::int64_t divisor_of(const PoolParams& params, const PoolRow& row, std::int64_t ow, std::int64_t inside) {
   switch (params.count) {
     case Count::inside: return inside;
     case Count::inside_padded: return params.geometry.inside_padded(row, ow);
@@ -38,26 +38,28 @@ std::int64_t divisor_of(const Params& params, const PoolRow& row, std::int64_t o
 
 // Channels [first, first + channels) of one output position, and how many taps it has; of max_pool, of `positions` that
 // lie inside the image like it.
-struct Position {
+struct PoolPosition {
   PoolRow place;
   std::int64_t row, ow, first, channels, count;
   const QuantizedPool& quantized;
   std::int64_t positions = 1;
 };
 
-const std::byte** taps_of(const StepBuffers& buffers) { return reinterpret_cast<const std::byte**>(buffers.scratch); }
+const std::byte** pool_taps_of(const StepBuffers& buffers) {
+  return reinterpret_cast<const std::byte**>(buffers.scratch);
+}
 
 // Its operands are those of these channels on.
-QuantizedPool quantized_at(const Params& params, const StepBuffers& buffers, std::int64_t first_channel) {
+QuantizedPool quantized_at(const PoolParams& params, const StepBuffers& buffers, std::int64_t first_channel) {
   QuantizedPool quantized = params.quantized;
   if (params.is_quantized) quantized.epilogue = params.epilogue.placed(buffers, first_channel);
   return quantized;
 }
 
-void run_position(const Params& params, const Position& at, const StepBuffers& buffers) {
+void run_pool_position(const PoolParams& params, const PoolPosition& at, const StepBuffers& buffers) {
   const PoolGeometry& g = params.geometry;
   const std::int64_t step = g.stride[2] * g.channels * static_cast<std::int64_t>(params.x_bytes);
-  const PoolTaps pool{taps_of(buffers), at.count, at.channels, at.positions, step};
+  const PoolTaps pool{pool_taps_of(buffers), at.count, at.channels, at.positions, step};
   std::byte* y = buffers.outputs[0] +
                  static_cast<std::size_t>((at.row * g.out[2] + at.ow) * g.channels + at.first) * params.y_bytes;
   if (params.max != nullptr) return params.max(pool, y);
@@ -66,39 +68,40 @@ void run_position(const Params& params, const Position& at, const StepBuffers& b
   params.functions->average_q8(pool, at.quantized, divisor, y, buffers.scratch + params.sums_offset);
 }
 
-void run_row(const Params& params, const StepBuffers& buffers, std::int64_t row, const QuantizedPool& quantized) {
+void run_pool_row(const PoolParams& params, const StepBuffers& buffers, std::int64_t row,
+                  const QuantizedPool& quantized) {
   const PoolGeometry& g = params.geometry;
   const PoolRow place = g.row_at(row);
   std::int64_t count = 0;
   for (std::int64_t ow = 0, positions = 1; ow < g.out[2]; ow += positions) {
     if (params.max != nullptr) positions = g.inside_from(ow);
-    count = g.next_taps(place, ow, buffers.inputs[0], params.x_bytes, taps_of(buffers), count);
-    run_position(params, {place, row, ow, 0, g.channels, count, quantized, positions}, buffers);
+    count = g.next_taps(place, ow, buffers.inputs[0], params.x_bytes, pool_taps_of(buffers), count);
+    run_pool_position(params, {place, row, ow, 0, g.channels, count, quantized, positions}, buffers);
   }
 }
 
 // Of the only position of an image.
-void run_channels(const Params& params, const StepBuffers& buffers, std::int64_t unit) {
+void run_channels(const PoolParams& params, const StepBuffers& buffers, std::int64_t unit) {
   const PoolGeometry& g = params.geometry;
   const std::int64_t blocks = (g.channels + params.channel_block - 1) / params.channel_block, row = unit / blocks;
   const std::int64_t first = unit % blocks * params.channel_block;
   const PoolRow place = g.row_at(row);
   const std::byte* x = buffers.inputs[0] + static_cast<std::size_t>(first) * params.x_bytes;
-  const std::int64_t count = g.find_taps(place, 0, x, params.x_bytes, taps_of(buffers));
-  run_position(params,
-               {place, row, 0, first, std::min(params.channel_block, g.channels - first), count,
-                quantized_at(params, buffers, first)},
-               buffers);
+  const std::int64_t count = g.find_taps(place, 0, x, params.x_bytes, pool_taps_of(buffers));
+  run_pool_position(params,
+                    {place, row, 0, first, std::min(params.channel_block, g.channels - first), count,
+                     quantized_at(params, buffers, first)},
+                    buffers);
 }
 
-void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
+void run_pool(const PoolParams& params, const StepBuffers& buffers, ItemRange range) {
   const ItemRange units = params.chunks.units_of(range);
   const QuantizedPool quantized = quantized_at(params, buffers, 0);
   for (std::int64_t unit = units.begin; unit < units.end; ++unit)
-    params.channel_block == 0 ? run_row(params, buffers, unit, quantized) : run_channels(params, buffers, unit);
+    params.channel_block == 0 ? run_pool_row(params, buffers, unit, quantized) : run_channels(params, buffers, unit);
 }
 
-std::unique_ptr<Step> make_step_of(Params params) {
+std::unique_ptr<Step> make_step_of(PoolParams params) {
   const PoolGeometry& g = params.geometry;
   const std::int64_t work = g.most_taps() * g.channels * static_cast<std::int64_t>(params.x_bytes);
   if (g.out[0] * g.out[1] * g.out[2] == 1 && g.channels > 64) {
@@ -112,7 +115,7 @@ std::unique_ptr<Step> make_step_of(Params params) {
       (static_cast<std::size_t>(g.most_taps()) * sizeof(void*) + kAlignment - 1) / kAlignment * kAlignment;
   const std::size_t scratch = params.sums_offset + static_cast<std::size_t>(g.channels) * sizeof(std::int32_t);
   const std::int64_t items = params.chunks.items();
-  return make_step(std::move(params), items, run, scratch);
+  return make_step(std::move(params), items, run_pool, scratch);
 }
 
 std::string refuse_rank(const CallView& call) {
@@ -152,7 +155,7 @@ Result<std::unique_ptr<Step>> make_average(const CallView& call, const StepSpec&
        .y_bytes = sizeof(float)});
 }
 
-std::string refuse_quantized(const CallView& call) {
+std::string refuse_pool_quantized(const CallView& call) {
   if (call.output().dtype == DType::f32) return "needs bytes or sums as its result";
   return step_epilogue_refusal<QuantizedPoolAttrs, kPoolOperands>(call);
 }
@@ -214,16 +217,16 @@ constexpr KernelChoice average_kernel(std::string_view name) {
           .cost = cost_average<isa>};
 }
 template <const PoolFunctions& functions, Isa isa>
-constexpr KernelChoice quantized_kernel(std::string_view name) {
+constexpr KernelChoice pool_quantized_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "quantized_pool",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_quantized, make_quantized<functions>>},
-          .refusal = refusal_by<refuse_quantized>,
+                   .prepare = prepare_by<refuse_pool_quantized, make_quantized<functions>>},
+          .refusal = refusal_by<refuse_pool_quantized>,
           .cost = cost_quantized<isa>};
 }
 
-constexpr KernelChoice kChoices[] = {
+constexpr KernelChoice kPoolChoices[] = {
     max_kernel<kPoolScalar, Isa::scalar>("pool_max_portable"),
     max_kernel<kPoolAvx2, Isa::avx2>("pool_max_avx2"),
     max_kernel<kPoolAvx512, Isa::avx512>("pool_max_avx512"),
@@ -232,16 +235,16 @@ constexpr KernelChoice kChoices[] = {
     average_kernel<kPoolAvx2, Isa::avx2>("pool_average_f32_avx2"),
     average_kernel<kPoolAvx512, Isa::avx512>("pool_average_f32_avx512"),
     average_kernel<kPoolNeon, Isa::neon>("pool_average_f32_neon"),
-    quantized_kernel<kPoolScalar, Isa::scalar>("pool_q8_portable"),
-    quantized_kernel<kPoolAvx2, Isa::avx2>("pool_q8_avx2"),
-    quantized_kernel<kPoolAvx512, Isa::avx512>("pool_q8_avx512"),
-    quantized_kernel<kPoolNeon, Isa::neon>("pool_q8_neon"),
+    pool_quantized_kernel<kPoolScalar, Isa::scalar>("pool_q8_portable"),
+    pool_quantized_kernel<kPoolAvx2, Isa::avx2>("pool_q8_avx2"),
+    pool_quantized_kernel<kPoolAvx512, Isa::avx512>("pool_q8_avx512"),
+    pool_quantized_kernel<kPoolNeon, Isa::neon>("pool_q8_neon"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kPoolCodes = codes_of(kPoolChoices);
 
 }  // namespace
 
-std::span<const KernelCode> pool_codes() { return kCodes; }
-std::span<const KernelChoice> pool_choices() { return kChoices; }
+std::span<const KernelCode> pool_codes() { return kPoolCodes; }
+std::span<const KernelChoice> pool_choices() { return kPoolChoices; }
 
 }  // namespace octavo

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kOperands = 3;  // x, scale, zero point
 
 template <class OpAttrs>
-struct Params {
+struct QuantizeAnyParams {
   OpAttrs attrs;
   std::array<ConstTensorView, kOperands> inputs;
   TensorView output;
@@ -21,7 +21,7 @@ struct Params {
 };
 
 template <class OpAttrs, auto convert>
-void run(const Params<OpAttrs>& params, const StepBuffers& buffers, ItemRange range) {
+void run_quantize_any(const QuantizeAnyParams<OpAttrs>& params, const StepBuffers& buffers, ItemRange range) {
   // Copies of views with up to Shape::kInlineRank axes allocate nothing; others are refused.
   std::array<ConstTensorView, kOperands> inputs = params.inputs;
   for (std::size_t i = 0; i < std::min(kOperands, buffers.inputs.size()); ++i) inputs[i].data = buffers.inputs[i];
@@ -31,7 +31,7 @@ void run(const Params<OpAttrs>& params, const StepBuffers& buffers, ItemRange ra
   convert(params.attrs, inputs, output, elements.begin, elements.end);
 }
 
-std::string refuse(const CallView& call) {
+std::string refuse_quantize_any(const CallView& call) {
   for (const OperandType& input : call.inputs) {
     if (input.exists() && input.shape->rank() > Shape::kInlineRank) return "needs at most 8 axes";
   }
@@ -39,8 +39,8 @@ std::string refuse(const CallView& call) {
 }
 
 template <class OpAttrs, auto convert>
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
-  Params<OpAttrs> params{.attrs = call.attrs->as<OpAttrs>()};
+Result<std::unique_ptr<Step>> make_quantize_any(const CallView& call, const StepSpec&) {
+  QuantizeAnyParams<OpAttrs> params{.attrs = call.attrs->as<OpAttrs>()};
   for (std::size_t i = 0; i < kOperands; ++i) {
     const OperandType input = call.input(i);
     params.inputs[i] = {.dtype = input.dtype, .shape = input.exists() ? *input.shape : Shape{}};
@@ -48,29 +48,30 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
   params.output = {.dtype = call.output().dtype, .shape = *call.output().shape};
   params.chunks = Chunks::of(call.output().elements(), 32);
   const std::int64_t items = params.chunks.items();
-  return make_step(std::move(params), items, run<OpAttrs, convert>);
+  return make_step(std::move(params), items, run_quantize_any<OpAttrs, convert>);
 }
 
-double cost(const OpCall& call, const Machine&) {
+double quantize_any_cost(const OpCall& call, const Machine&) {
   return 200.0 + 25.0 * static_cast<double>(call.outputs[0].shape.elements());
 }
 
 template <class OpAttrs, auto convert>
-constexpr KernelChoice kernel(std::string_view name, std::string_view op) {
-  return {.code = {.name = name, .op = op, .prepare = prepare_by<refuse, make<OpAttrs, convert>>},
-          .refusal = refusal_by<refuse>,
-          .cost = cost};
+constexpr KernelChoice quantize_any_kernel(std::string_view name, std::string_view op) {
+  return {
+      .code = {.name = name, .op = op, .prepare = prepare_by<refuse_quantize_any, make_quantize_any<OpAttrs, convert>>},
+      .refusal = refusal_by<refuse_quantize_any>,
+      .cost = quantize_any_cost};
 }
 
-constexpr KernelChoice kChoices[] = {
-    kernel<QuantizeAttrs, quantize_elements>("quantize_any_portable", "quantize"),
-    kernel<DequantizeAttrs, dequantize_elements>("dequantize_any_portable", "dequantize"),
+constexpr KernelChoice kQuantizeAnyChoices[] = {
+    quantize_any_kernel<QuantizeAttrs, quantize_elements>("quantize_any_portable", "quantize"),
+    quantize_any_kernel<DequantizeAttrs, dequantize_elements>("dequantize_any_portable", "dequantize"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kQuantizeAnyCodes = codes_of(kQuantizeAnyChoices);
 
 }  // namespace
 
-std::span<const KernelCode> quantize_any_codes() { return kCodes; }
-std::span<const KernelChoice> quantize_any_choices() { return kChoices; }
+std::span<const KernelCode> quantize_any_codes() { return kQuantizeAnyCodes; }
+std::span<const KernelChoice> quantize_any_choices() { return kQuantizeAnyChoices; }
 
 }  // namespace octavo

@@ -8,7 +8,7 @@
 namespace octavo {
 namespace {
 
-struct Params {
+struct QuantizeDynamicParams {
   DynamicForm form = DynamicForm::onnx;
   float least_scale = 0.0f;
   Chunks rows;
@@ -16,7 +16,7 @@ struct Params {
   const QuantizeFunctions* functions = nullptr;
 };
 
-void quantize_row(const Params& params, const RunScale& scale, const float* x, std::uint8_t* y) {
+void quantize_row(const QuantizeDynamicParams& params, const RunScale& scale, const float* x, std::uint8_t* y) {
   switch (params.form) {
     case DynamicForm::xnnpack: break;  // run has all of its rows at once
     case DynamicForm::pt2e:
@@ -32,7 +32,7 @@ void quantize_row(const Params& params, const RunScale& scale, const float* x, s
   }
 }
 
-void run(const Params& params, const StepBuffers& buffers, ItemRange items) {
+void run_quantize_dynamic(const QuantizeDynamicParams& params, const StepBuffers& buffers, ItemRange items) {
   const ItemRange rows = params.rows.units_of(items);
   if (params.form == DynamicForm::xnnpack)
     return params.functions->xnnpack_rows(
@@ -57,50 +57,53 @@ RowQuantizeAttrs attrs_of(const Attrs& attrs) {
   return attrs.is<RowQuantizeAttrs>() ? attrs.as<RowQuantizeAttrs>() : RowQuantizeAttrs{};
 }
 
-std::string refuse_nothing(const CallView&) { return {}; }
+std::string refuse_quantize_dynamic_nothing(const CallView&) { return {}; }
 
 template <const QuantizeFunctions& functions>
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
+Result<std::unique_ptr<Step>> make_quantize_dynamic(const CallView& call, const StepSpec&) {
   const RowQuantizeAttrs attrs = attrs_of(*call.attrs);
   const Shape& x = *call.input(0).shape;
   const std::int64_t rows = call.outputs[1].elements(), n = x.elements(static_cast<int>(attrs.axis), x.rank());
-  const Params params{.form = attrs.form,
-                      .least_scale = attrs.least_scale,
-                      .rows = Chunks::of(rows, n * static_cast<std::int64_t>(sizeof(float))),
-                      .n = n,
-                      .functions = &functions};
-  return make_step(params, params.rows.items(), run);
+  const QuantizeDynamicParams params{.form = attrs.form,
+                                     .least_scale = attrs.least_scale,
+                                     .rows = Chunks::of(rows, n * static_cast<std::int64_t>(sizeof(float))),
+                                     .n = n,
+                                     .functions = &functions};
+  return make_step(params, params.rows.items(), run_quantize_dynamic);
 }
 
 template <Isa isa>
-double cost(const OpCall& call, const Machine&) {
+double quantize_dynamic_cost(const OpCall& call, const Machine&) {
   constexpr double per_element = by_width(isa, {5.0, 0.5, 0.35}), per_row = 20.0;
   return 50.0 + per_row * static_cast<double>(call.outputs[1].shape.elements()) +
          per_element * static_cast<double>(call.inputs[0]->shape.elements());
 }
 
 template <const QuantizeFunctions& functions, Isa isa>
-constexpr KernelChoice kernel(std::string_view name, std::string_view op) {
-  return {.code = {.name = name, .op = op, .needs = isa, .prepare = prepare_by<refuse_nothing, make<functions>>},
-          .refusal = refusal_by<refuse_nothing>,
-          .cost = cost<isa>};
+constexpr KernelChoice quantize_dynamic_kernel(std::string_view name, std::string_view op) {
+  return {.code = {.name = name,
+                   .op = op,
+                   .needs = isa,
+                   .prepare = prepare_by<refuse_quantize_dynamic_nothing, make_quantize_dynamic<functions>>},
+          .refusal = refusal_by<refuse_quantize_dynamic_nothing>,
+          .cost = quantize_dynamic_cost<isa>};
 }
 
-constexpr KernelChoice kChoices[] = {
-    kernel<kQuantizeScalar, Isa::scalar>("dynamic_quantize_f32_portable", "dynamic_quantize"),
-    kernel<kQuantizeAvx2, Isa::avx2>("dynamic_quantize_f32_avx2", "dynamic_quantize"),
-    kernel<kQuantizeAvx512, Isa::avx512>("dynamic_quantize_f32_avx512", "dynamic_quantize"),
-    kernel<kQuantizeNeon, Isa::neon>("dynamic_quantize_f32_neon", "dynamic_quantize"),
-    kernel<kQuantizeScalar, Isa::scalar>("row_quantize_f32_portable", "row_quantize"),
-    kernel<kQuantizeAvx2, Isa::avx2>("row_quantize_f32_avx2", "row_quantize"),
-    kernel<kQuantizeAvx512, Isa::avx512>("row_quantize_f32_avx512", "row_quantize"),
-    kernel<kQuantizeNeon, Isa::neon>("row_quantize_f32_neon", "row_quantize"),
+constexpr KernelChoice kQuantizeDynamicChoices[] = {
+    quantize_dynamic_kernel<kQuantizeScalar, Isa::scalar>("dynamic_quantize_f32_portable", "dynamic_quantize"),
+    quantize_dynamic_kernel<kQuantizeAvx2, Isa::avx2>("dynamic_quantize_f32_avx2", "dynamic_quantize"),
+    quantize_dynamic_kernel<kQuantizeAvx512, Isa::avx512>("dynamic_quantize_f32_avx512", "dynamic_quantize"),
+    quantize_dynamic_kernel<kQuantizeNeon, Isa::neon>("dynamic_quantize_f32_neon", "dynamic_quantize"),
+    quantize_dynamic_kernel<kQuantizeScalar, Isa::scalar>("row_quantize_f32_portable", "row_quantize"),
+    quantize_dynamic_kernel<kQuantizeAvx2, Isa::avx2>("row_quantize_f32_avx2", "row_quantize"),
+    quantize_dynamic_kernel<kQuantizeAvx512, Isa::avx512>("row_quantize_f32_avx512", "row_quantize"),
+    quantize_dynamic_kernel<kQuantizeNeon, Isa::neon>("row_quantize_f32_neon", "row_quantize"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kQuantizeDynamicCodes = codes_of(kQuantizeDynamicChoices);
 
 }  // namespace
 
-std::span<const KernelCode> dynamic_quantize_codes() { return kCodes; }
-std::span<const KernelChoice> dynamic_quantize_choices() { return kChoices; }
+std::span<const KernelCode> dynamic_quantize_codes() { return kQuantizeDynamicCodes; }
+std::span<const KernelChoice> dynamic_quantize_choices() { return kQuantizeDynamicChoices; }
 
 }  // namespace octavo

@@ -9,7 +9,7 @@
 namespace octavo {
 namespace {
 
-struct Params {
+struct QuantizeParams {
   QuantizeRow row;
   std::int64_t rows = 1;      // each with a scale of its own; 1: chunks are elements of it
   std::int64_t channels = 1;  // row r has scale r % channels
@@ -19,7 +19,7 @@ struct Params {
   bool is_s16 = false;  // then there is one scale
 };
 
-void run_s16(const Params& params, const StepBuffers& buffers, ItemRange units) {
+void run_quantize_s16(const QuantizeParams& params, const StepBuffers& buffers, ItemRange units) {
   QuantizeS16 row{.n = units.end - units.begin,
                   .scale = *reinterpret_cast<const float*>(buffers.inputs[1]),
                   .multiplies = params.row.multiplies,
@@ -38,7 +38,8 @@ void run_s16(const Params& params, const StepBuffers& buffers, ItemRange units) 
 }
 
 // The part of a row that starts at element `first` of the tensor.
-void run_row(const Params& params, const QuantizeRow& row, const StepBuffers& buffers, std::int64_t first) {
+void run_quantize_row(const QuantizeParams& params, const QuantizeRow& row, const StepBuffers& buffers,
+                      std::int64_t first) {
   if (params.dequantizes) {
     params.functions->dequantize(row, reinterpret_cast<const std::uint8_t*>(buffers.inputs[0]) + first,
                                  reinterpret_cast<float*>(buffers.outputs[0]) + first);
@@ -48,9 +49,9 @@ void run_row(const Params& params, const QuantizeRow& row, const StepBuffers& bu
   }
 }
 
-void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
+void run_quantize(const QuantizeParams& params, const StepBuffers& buffers, ItemRange range) {
   const ItemRange units = params.chunks.units_of(range);
-  if (params.is_s16) return run_s16(params, buffers, units);
+  if (params.is_s16) return run_quantize_s16(params, buffers, units);
   QuantizeRow row = params.row;
   const auto* scales = reinterpret_cast<const float*>(buffers.inputs[1]);
   const auto* zero_points =
@@ -59,13 +60,13 @@ void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
   row.zero_point = zero_points;
   if (params.rows == 1 && row.step == 0) {
     row.n = units.end - units.begin;
-    run_row(params, row, buffers, units.begin);
+    run_quantize_row(params, row, buffers, units.begin);
     return;
   }
   for (std::int64_t r = units.begin; r < units.end; ++r) {
     row.scale = scales + r % params.channels;
     if (zero_points != nullptr) row.zero_point = zero_points + r % params.channels;
-    run_row(params, row, buffers, r * row.n);
+    run_quantize_row(params, row, buffers, r * row.n);
   }
 }
 
@@ -118,7 +119,7 @@ std::string refuse_dequantize(const CallView& call) {
   return refuse_types(call, call.output().dtype, call.input(0).dtype, {attrs.axis, attrs.block});
 }
 
-std::unique_ptr<Step> make_rows(const CallView& call, Params params, std::int64_t axis) {
+std::unique_ptr<Step> make_quantize_rows(const CallView& call, QuantizeParams params, std::int64_t axis) {
   const Shape& shape = *call.output().shape;
   const std::int64_t count = shape.elements();
   if (axis < 0 || call.input(1).elements() == 1) {
@@ -136,7 +137,7 @@ std::unique_ptr<Step> make_rows(const CallView& call, Params params, std::int64_
     params.chunks = Chunks::of(params.rows, 4 * inner);
   }
   const std::int64_t items = params.chunks.items();
-  return make_step(std::move(params), items, run);
+  return make_step(std::move(params), items, run_quantize);
 }
 
 template <const QuantizeFunctions& functions>
@@ -144,26 +145,26 @@ Result<std::unique_ptr<Step>> make_quantize(const CallView& call, const StepSpec
   const auto& attrs = call.attrs->as<QuantizeAttrs>();
   const bool is_whole_type = attrs.lowest == 0 && attrs.highest == 0;
   const IntegerRange range = is_whole_type ? range_of(attrs.to) : IntegerRange{attrs.lowest, attrs.highest};
-  Params params{.row = {.is_signed = attrs.to == DType::s8,
-                        .multiplies = multiplies_by_inverse(attrs.profile),
-                        .lowest = static_cast<std::int32_t>(range.lowest),
-                        .highest = static_cast<std::int32_t>(range.highest)},
-                .functions = &functions,
-                .is_s16 = attrs.to == DType::s16};
-  return make_rows(call, std::move(params), attrs.axis);
+  QuantizeParams params{.row = {.is_signed = attrs.to == DType::s8,
+                                .multiplies = multiplies_by_inverse(attrs.profile),
+                                .lowest = static_cast<std::int32_t>(range.lowest),
+                                .highest = static_cast<std::int32_t>(range.highest)},
+                        .functions = &functions,
+                        .is_s16 = attrs.to == DType::s16};
+  return make_quantize_rows(call, std::move(params), attrs.axis);
 }
 
 template <const QuantizeFunctions& functions>
 Result<std::unique_ptr<Step>> make_dequantize(const CallView& call, const StepSpec&) {
-  Params params{.row = {.is_signed = call.input(0).dtype == DType::s8},
-                .functions = &functions,
-                .dequantizes = true,
-                .is_s16 = call.input(0).dtype == DType::s16};
-  return make_rows(call, std::move(params), call.attrs->as<DequantizeAttrs>().axis);
+  QuantizeParams params{.row = {.is_signed = call.input(0).dtype == DType::s8},
+                        .functions = &functions,
+                        .dequantizes = true,
+                        .is_s16 = call.input(0).dtype == DType::s16};
+  return make_quantize_rows(call, std::move(params), call.attrs->as<DequantizeAttrs>().axis);
 }
 
 template <Isa isa>
-double cost(const OpCall& call, const Machine&) {
+double quantize_cost(const OpCall& call, const Machine&) {
   constexpr double per_element = by_width(isa, {4.0, 0.5, 0.35});
   return 50.0 + per_element * static_cast<double>(call.outputs[0].shape.elements());
 }
@@ -175,7 +176,7 @@ constexpr KernelChoice quantize_kernel(std::string_view name) {
                    .needs = isa,
                    .prepare = prepare_by<refuse_quantize, make_quantize<functions>>},
           .refusal = refusal_by<refuse_quantize>,
-          .cost = cost<isa>};
+          .cost = quantize_cost<isa>};
 }
 template <const QuantizeFunctions& functions, Isa isa>
 constexpr KernelChoice dequantize_kernel(std::string_view name) {
@@ -184,15 +185,15 @@ constexpr KernelChoice dequantize_kernel(std::string_view name) {
                    .needs = isa,
                    .prepare = prepare_by<refuse_dequantize, make_dequantize<functions>>},
           .refusal = refusal_by<refuse_dequantize>,
-          .cost = cost<isa>};
+          .cost = quantize_cost<isa>};
 }
 
-constexpr KernelChoice kChoices[] = {
+constexpr KernelChoice kQuantizeChoices[] = {
     {.code = {.name = "quantize_away_f32_portable",
               .op = "quantize",
               .prepare = prepare_by<refuse_quantize_away, make_quantize<kQuantizeAway>>},
      .refusal = refusal_by<refuse_quantize_away>,
-     .cost = cost<Isa::scalar>},
+     .cost = quantize_cost<Isa::scalar>},
     quantize_kernel<kQuantizeScalar, Isa::scalar>("quantize_f32_portable"),
     quantize_kernel<kQuantizeAvx2, Isa::avx2>("quantize_f32_avx2"),
     quantize_kernel<kQuantizeAvx512, Isa::avx512>("quantize_f32_avx512"),
@@ -202,11 +203,11 @@ constexpr KernelChoice kChoices[] = {
     dequantize_kernel<kQuantizeAvx512, Isa::avx512>("dequantize_q8_avx512"),
     dequantize_kernel<kQuantizeNeon, Isa::neon>("dequantize_q8_neon"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kQuantizeCodes = codes_of(kQuantizeChoices);
 
 }  // namespace
 
-std::span<const KernelCode> quantize_codes() { return kCodes; }
-std::span<const KernelChoice> quantize_choices() { return kChoices; }
+std::span<const KernelCode> quantize_codes() { return kQuantizeCodes; }
+std::span<const KernelChoice> quantize_choices() { return kQuantizeChoices; }
 
 }  // namespace octavo

@@ -8,7 +8,7 @@
 namespace octavo {
 namespace {
 
-struct Params {
+struct RowRequantizeParams {
   RowValues values;
   Chunks rows;
   std::int64_t n = 0;  // of a row
@@ -16,7 +16,7 @@ struct Params {
   const QuantizeFunctions* functions = nullptr;
 };
 
-RunScale scale_of(const Params& params, const std::int16_t* x, const float* factors) {
+RunScale scale_of(const RowRequantizeParams& params, const std::int16_t* x, const float* factors) {
   if (factors != nullptr) {
     const ValueRange range = params.functions->range_of_products(x, factors, params.n);
     return RunScale::of(DynamicForm::xnnpack, range.lowest, range.highest);
@@ -25,7 +25,7 @@ RunScale scale_of(const Params& params, const std::int16_t* x, const float* fact
   return row_scale(params.values, static_cast<float>(range.lowest), static_cast<float>(range.highest));
 }
 
-void run(const Params& params, const StepBuffers& buffers, ItemRange items) {
+void run_row_requantize(const RowRequantizeParams& params, const StepBuffers& buffers, ItemRange items) {
   const ItemRange rows = params.rows.units_of(items);
   RequantizeRow row{.n = params.n, .x_scale = params.values.x_scale};
   if (params.values.is_gelu) row.gelu = &params.values.gelu;
@@ -41,50 +41,50 @@ void run(const Params& params, const StepBuffers& buffers, ItemRange items) {
   }
 }
 
-std::string refuse_nothing(const CallView&) { return {}; }
+std::string refuse_row_requantize_nothing(const CallView&) { return {}; }
 
 template <const QuantizeFunctions& functions>
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
+Result<std::unique_ptr<Step>> make_row_requantize(const CallView& call, const StepSpec&) {
   const Shape& x = *call.input(0).shape;
   const std::int64_t rows = call.outputs[1].elements(), n = x[x.rank() - 1];
   const auto& attrs = call.attrs->as<RowRequantizeAttrs>();
-  const Params params{.values = attrs.values(),
-                      .rows = Chunks::of(rows, n * 4),
-                      .n = n,
-                      .has_factors = call.input(kRowFactor).exists(),
-                      .functions = &functions};
-  return make_step(params, params.rows.items(), run);
+  const RowRequantizeParams params{.values = attrs.values(),
+                                   .rows = Chunks::of(rows, n * 4),
+                                   .n = n,
+                                   .has_factors = call.input(kRowFactor).exists(),
+                                   .functions = &functions};
+  return make_step(params, params.rows.items(), run_row_requantize);
 }
 
 // Nanoseconds: GELU is a polynomial of degree 7.
 template <Isa isa>
-double cost(const OpCall& call, const Machine&) {
+double row_requantize_cost(const OpCall& call, const Machine&) {
   constexpr double per_element = by_width(isa, {8.0, 0.7, 0.25}), per_row = 20.0;
   return 50.0 + per_row * static_cast<double>(call.outputs[1].shape.elements()) +
          per_element * static_cast<double>(call.inputs[0]->shape.elements());
 }
 
 template <const QuantizeFunctions& functions, Isa isa>
-constexpr KernelChoice kernel(std::string_view name) {
+constexpr KernelChoice row_requantize_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "row_requantize",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_nothing, make<functions>>},
-          .refusal = refusal_by<refuse_nothing>,
-          .cost = cost<isa>};
+                   .prepare = prepare_by<refuse_row_requantize_nothing, make_row_requantize<functions>>},
+          .refusal = refusal_by<refuse_row_requantize_nothing>,
+          .cost = row_requantize_cost<isa>};
 }
 
-constexpr KernelChoice kChoices[] = {
-    kernel<kQuantizeScalar, Isa::scalar>("row_requantize_s16_portable"),
-    kernel<kQuantizeAvx2, Isa::avx2>("row_requantize_s16_avx2"),
-    kernel<kQuantizeAvx512, Isa::avx512>("row_requantize_s16_avx512"),
-    kernel<kQuantizeNeon, Isa::neon>("row_requantize_s16_neon"),
+constexpr KernelChoice kRowRequantizeChoices[] = {
+    row_requantize_kernel<kQuantizeScalar, Isa::scalar>("row_requantize_s16_portable"),
+    row_requantize_kernel<kQuantizeAvx2, Isa::avx2>("row_requantize_s16_avx2"),
+    row_requantize_kernel<kQuantizeAvx512, Isa::avx512>("row_requantize_s16_avx512"),
+    row_requantize_kernel<kQuantizeNeon, Isa::neon>("row_requantize_s16_neon"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kRowRequantizeCodes = codes_of(kRowRequantizeChoices);
 
 }  // namespace
 
-std::span<const KernelCode> row_requantize_codes() { return kCodes; }
-std::span<const KernelChoice> row_requantize_choices() { return kChoices; }
+std::span<const KernelCode> row_requantize_codes() { return kRowRequantizeCodes; }
+std::span<const KernelChoice> row_requantize_choices() { return kRowRequantizeChoices; }
 
 }  // namespace octavo

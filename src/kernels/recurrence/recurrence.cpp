@@ -17,7 +17,7 @@ std::int64_t units_of_block(const Cell& cell) {
   return cell.has_blocks() ? std::min(kBlockUnits, cell.hidden) : cell.hidden;
 }
 
-struct Params {
+struct RecurrenceParams {
   Cell cell;
   Sequences sequences;
   // Of every input: its values where it was packed; where there is none, null, and a run does not look.
@@ -30,7 +30,7 @@ struct Params {
 };
 
 // Blocks of the same units follow one another.
-CellBlock block_of(const Params& p, const float* w, std::int64_t item) {
+CellBlock block_of(const RecurrenceParams& p, const float* w, std::int64_t item) {
   const std::int64_t unit_block = item / p.sequence_blocks, sequence = item % p.sequence_blocks * kCellRows;
   const std::int64_t gates = gates_of(p.cell.kind), first = unit_block * p.block_units;
   const bool has_panels = p.has_panels();
@@ -43,7 +43,7 @@ CellBlock block_of(const Params& p, const float* w, std::int64_t item) {
           .gate_stride = has_panels ? p.block_units : p.cell.hidden};
 }
 
-void run(const Params& p, const StepBuffers& buffers, ItemRange blocks) {
+void run_recurrence(const RecurrenceParams& p, const StepBuffers& buffers, ItemRange blocks) {
   const auto input = [&](std::size_t i) { return p.is_read[i] ? buffers.inputs[i] : p.packed[i]; };
   const auto floats = [&](std::size_t i) { return reinterpret_cast<const float*>(input(i)); };
   Cell cell = p.cell;
@@ -59,7 +59,7 @@ void run(const Params& p, const StepBuffers& buffers, ItemRange blocks) {
 
 class RecurrenceStep final : public Step {
  public:
-  explicit RecurrenceStep(Params params) : params_(params) {}
+  explicit RecurrenceStep(RecurrenceParams params) : params_(params) {}
   std::int64_t items() const override {
     return std::max<std::int64_t>(1, params_.unit_blocks * params_.sequence_blocks);
   }
@@ -68,21 +68,21 @@ class RecurrenceStep final : public Step {
     return static_cast<std::size_t>(block_scratch(params_.block_units)) * sizeof(float);
   }
   void run(const StepBuffers& buffers, ItemRange range) const noexcept override {
-    if (params_.sequence_blocks > 0) octavo::run(params_, buffers, range);
+    if (params_.sequence_blocks > 0) run_recurrence(params_, buffers, range);
   }
 
  private:
-  Params params_;
+  RecurrenceParams params_;
 };
 
-std::string refuse(const CallView&) { return ""; }
+std::string refuse_recurrence(const CallView&) { return ""; }
 
-Params params_of(const CallView& call, StepCell step) {
+RecurrenceParams recurrence_params_of(const CallView& call, StepCell step) {
   const auto& attrs = call.attrs->as<RecurrenceAttrs>();
   const Shape& x = *call.input(kRecurrenceX).shape;
-  Params p{.cell = cell_of(attrs, (*call.input(kRecurrenceW).shape)[0]),
-           .sequences = {.steps = x[0], .batch = x[1], .is_backward = attrs.is_backward},
-           .step = step};
+  RecurrenceParams p{.cell = cell_of(attrs, (*call.input(kRecurrenceW).shape)[0]),
+                     .sequences = {.steps = x[0], .batch = x[1], .is_backward = attrs.is_backward},
+                     .step = step};
   p.block_units = units_of_block(p.cell);
   p.unit_blocks = (p.cell.hidden + p.block_units - 1) / p.block_units;
   p.sequence_blocks = (p.sequences.batch + kCellRows - 1) / kCellRows;
@@ -91,25 +91,25 @@ Params params_of(const CallView& call, StepCell step) {
 }
 
 template <StepCell step>
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
-  return std::unique_ptr<Step>(std::make_unique<RecurrenceStep>(params_of(call, step)));
+Result<std::unique_ptr<Step>> make_recurrence(const CallView& call, const StepSpec&) {
+  return std::unique_ptr<Step>(std::make_unique<RecurrenceStep>(recurrence_params_of(call, step)));
 }
 
 // ---- constant weights ----
 
 // Elements that are packed of an input.
-std::int64_t packed_elements(const Params& p, const CallView& call, std::size_t input) {
+std::int64_t recurrence_packed_elements(const RecurrenceParams& p, const CallView& call, std::size_t input) {
   if (input != kRecurrenceW) return call.input(input).elements();
   return p.unit_blocks * p.block_units * p.cell.hidden * gates_of(p.cell.kind);
 }
 
 template <StepCell step>
 Result<std::unique_ptr<Step>> make_packed(const CallView& call, const StepSpec& spec) {
-  Params p = params_of(call, step);
+  RecurrenceParams p = recurrence_params_of(call, step);
   for (std::size_t i = 0; i < kRecurrenceInputs; ++i) {
     if (!p.is_read[i] || (i != kRecurrenceW && is_read_in_run(spec, i))) continue;
     if (is_read_in_run(spec, i) || i == kRecurrenceX ||
-        !is_packed_as(spec, i, call.input(i).dtype, packed_elements(p, call, i)))
+        !is_packed_as(spec, i, call.input(i).dtype, recurrence_packed_elements(p, call, i)))
       return not_as_packed(spec);
     p.packed[i] = spec.packed[i].data;
     p.is_read[i] = false;
@@ -124,8 +124,8 @@ std::string refusal_of_packed(const OpCall& call) {
 
 // A tensor for each input, empty where a run reads it. Weights become [block of units][hidden][gate][unit], with zeros
 // behind the last unit.
-std::vector<Tensor> pack(const OpCall& call) {
-  const Params p = params_of(view_of(call), nullptr);
+std::vector<Tensor> pack_recurrence(const OpCall& call) {
+  const RecurrenceParams p = recurrence_params_of(view_of(call), nullptr);
   const Tensor& w = *call.inputs[kRecurrenceW]->constant;
   const std::int64_t hidden = p.cell.hidden, gates = gates_of(p.cell.kind);
   std::vector<Tensor> packed;
@@ -149,17 +149,20 @@ std::vector<Tensor> pack(const OpCall& call) {
 
 // Nanoseconds, by products and by activations.
 template <int kPicosecondsPerProduct, int kPicosecondsPerGate>
-double cost(const OpCall& call, const Machine&) {
+double recurrence_cost(const OpCall& call, const Machine&) {
   const auto gates = static_cast<double>(call.inputs[kRecurrenceX]->shape.elements());
   const auto hidden = static_cast<double>(call.inputs[kRecurrenceW]->shape[0].example());
   return 500.0 + gates * (kPicosecondsPerProduct * hidden + kPicosecondsPerGate) / 1000.0;
 }
 
 template <StepCell step, int kPicosecondsPerProduct, int kPicosecondsPerGate>
-constexpr KernelChoice kernel(Isa isa, std::string_view name) {
-  return {.code = {.name = name, .op = "recurrence", .needs = isa, .prepare = prepare_by<refuse, make<step>>},
-          .refusal = refusal_by<refuse>,
-          .cost = cost<kPicosecondsPerProduct, kPicosecondsPerGate>};
+constexpr KernelChoice recurrence_kernel(Isa isa, std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "recurrence",
+                   .needs = isa,
+                   .prepare = prepare_by<refuse_recurrence, make_recurrence<step>>},
+          .refusal = refusal_by<refuse_recurrence>,
+          .cost = recurrence_cost<kPicosecondsPerProduct, kPicosecondsPerGate>};
 }
 
 template <StepCell step, int kPicosecondsPerProduct, int kPicosecondsPerGate>
@@ -168,28 +171,28 @@ constexpr KernelChoice packed_kernel(Isa isa, std::string_view name) {
                    .op = "recurrence",
                    .needs = isa,
                    .packs = true,
-                   .prepare = prepare_by<refuse, make_packed<step>>},
+                   .prepare = prepare_by<refuse_recurrence, make_packed<step>>},
           .refusal = refusal_of_packed,
-          .cost = cost<kPicosecondsPerProduct, kPicosecondsPerGate>,
-          .pack = pack,
+          .cost = recurrence_cost<kPicosecondsPerProduct, kPicosecondsPerGate>,
+          .pack = pack_recurrence,
           .packed_layout = same_layout};
 }
 
-constexpr KernelChoice kChoices[] = {
-    kernel<step_cell_scalar, 500, 15000>(Isa::scalar, "recurrence_f32_portable"),
-    kernel<step_cell_avx2, 60, 1500>(Isa::avx2, "recurrence_f32_avx2"),
-    kernel<step_cell_avx512, 45, 800>(Isa::avx512, "recurrence_f32_avx512"),
-    kernel<step_cell_neon, 120, 3000>(Isa::neon, "recurrence_f32_neon"),
+constexpr KernelChoice kRecurrenceChoices[] = {
+    recurrence_kernel<step_cell_scalar, 500, 15000>(Isa::scalar, "recurrence_f32_portable"),
+    recurrence_kernel<step_cell_avx2, 60, 1500>(Isa::avx2, "recurrence_f32_avx2"),
+    recurrence_kernel<step_cell_avx512, 45, 800>(Isa::avx512, "recurrence_f32_avx512"),
+    recurrence_kernel<step_cell_neon, 120, 3000>(Isa::neon, "recurrence_f32_neon"),
     packed_kernel<step_cell_scalar, 450, 15000>(Isa::scalar, "recurrence_f32_portable_packed"),
     packed_kernel<step_cell_avx2, 50, 1500>(Isa::avx2, "recurrence_f32_avx2_packed"),
     packed_kernel<step_cell_avx512, 40, 800>(Isa::avx512, "recurrence_f32_avx512_packed"),
     packed_kernel<step_cell_neon, 100, 3000>(Isa::neon, "recurrence_f32_neon_packed"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kRecurrenceCodes = codes_of(kRecurrenceChoices);
 
 }  // namespace
 
-std::span<const KernelCode> recurrence_codes() { return kCodes; }
-std::span<const KernelChoice> recurrence_choices() { return kChoices; }
+std::span<const KernelCode> recurrence_codes() { return kRecurrenceCodes; }
+std::span<const KernelChoice> recurrence_choices() { return kRecurrenceChoices; }
 
 }  // namespace octavo

@@ -65,11 +65,11 @@ class ReferenceStep final : public Step {
 
 constexpr const char* kNoReference = "the operator has no reference";
 
-std::string refusal(const OpCall& call) { return call.spec->reference == nullptr ? kNoReference : ""; }
+std::string reference_refusal(const OpCall& call) { return call.spec->reference == nullptr ? kNoReference : ""; }
 
 // Scalar code that recomputes every index: some 20 ns per element touched, many times more for windows. Anything else
 // is chosen before it.
-double cost(const OpCall& call, const Machine&) {
+double reference_cost(const OpCall& call, const Machine&) {
   double elements = 0.0;
   for (const Fact* input : call.inputs)
     elements += input == nullptr ? 0.0 : static_cast<double>(input->shape.elements());
@@ -82,14 +82,15 @@ Result<std::unique_ptr<Step>> prepare(const StepSpec& spec) {
   return std::unique_ptr<Step>(std::make_unique<ReferenceStep>(spec));
 }
 
-constexpr KernelChoice kChoices[] = {
-    {.code = {.name = "reference", .op = "*", .prepare = prepare}, .refusal = refusal, .cost = cost}};
-constexpr auto kCodes = codes_of(kChoices);
+constexpr KernelChoice kReferenceChoices[] = {{.code = {.name = "reference", .op = "*", .prepare = prepare},
+                                               .refusal = reference_refusal,
+                                               .cost = reference_cost}};
+constexpr auto kReferenceCodes = codes_of(kReferenceChoices);
 
 }  // namespace
 
-std::span<const KernelCode> reference_codes() { return kCodes; }
-std::span<const KernelChoice> reference_choices() { return kChoices; }
+std::span<const KernelCode> reference_codes() { return kReferenceCodes; }
+std::span<const KernelChoice> reference_choices() { return kReferenceChoices; }
 
 bool is_reference_code(std::string_view kernel) {
   const auto has = [&](std::span<const KernelCode> codes) {

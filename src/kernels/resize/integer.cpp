@@ -6,15 +6,15 @@
 namespace octavo {
 namespace {
 
-struct Params {
+struct IntegerResizeParams {
   IntegerResizeAttrs attrs;
   ResizeRow row;  // without pointers and weight
   std::int64_t height = 1, from_height = 1;
 };
 
-std::string refuse(const CallView&) { return {}; }
+std::string refuse_integer_resize(const CallView&) { return {}; }
 
-void run(const Params& params, const StepBuffers& buffers, ItemRange lines) {
+void run_integer_resize(const IntegerResizeParams& params, const StepBuffers& buffers, ItemRange lines) {
   ResizeRow row = params.row;
   const auto* rows = reinterpret_cast<const std::int32_t*>(buffers.inputs[1]);
   row.columns = reinterpret_cast<const std::int32_t*>(buffers.inputs[3]);
@@ -30,29 +30,32 @@ void run(const Params& params, const StepBuffers& buffers, ItemRange lines) {
   }
 }
 
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
+Result<std::unique_ptr<Step>> make_integer_resize(const CallView& call, const StepSpec&) {
   const Shape& from = *call.input(0).shape;
   const Shape& to = *call.output().shape;
-  const Params params{.attrs = call.attrs->as<IntegerResizeAttrs>(),
-                      .row = {.from_width = from[2], .width = to[2], .channels = from[3], .dtype = call.input(0).dtype},
-                      .height = to[1],
-                      .from_height = from[1]};
-  return make_step(params, call.output().elements() == 0 ? 0 : to[0] * to[1], run);
+  const IntegerResizeParams params{
+      .attrs = call.attrs->as<IntegerResizeAttrs>(),
+      .row = {.from_width = from[2], .width = to[2], .channels = from[3], .dtype = call.input(0).dtype},
+      .height = to[1],
+      .from_height = from[1]};
+  return make_step(params, call.output().elements() == 0 ? 0 : to[0] * to[1], run_integer_resize);
 }
 
-double cost(const OpCall& call, const Machine&) {
+double integer_resize_cost(const OpCall& call, const Machine&) {
   return 100.0 + 8.0 * static_cast<double>(call.outputs[0].shape.elements());
 }
 
-constexpr KernelChoice kChoices[] = {
-    {.code = {.name = "integer_resize_portable", .op = "integer_resize", .prepare = prepare_by<refuse, make>},
-     .refusal = refusal_by<refuse>,
-     .cost = cost}};
-constexpr auto kCodes = codes_of(kChoices);
+constexpr KernelChoice kIntegerResizeChoices[] = {
+    {.code = {.name = "integer_resize_portable",
+              .op = "integer_resize",
+              .prepare = prepare_by<refuse_integer_resize, make_integer_resize>},
+     .refusal = refusal_by<refuse_integer_resize>,
+     .cost = integer_resize_cost}};
+constexpr auto kIntegerResizeCodes = codes_of(kIntegerResizeChoices);
 
 }  // namespace
 
-std::span<const KernelCode> integer_resize_codes() { return kCodes; }
-std::span<const KernelChoice> integer_resize_choices() { return kChoices; }
+std::span<const KernelCode> integer_resize_codes() { return kIntegerResizeCodes; }
+std::span<const KernelChoice> integer_resize_choices() { return kIntegerResizeChoices; }
 
 }  // namespace octavo

@@ -15,7 +15,7 @@ namespace octavo {
 namespace {
 
 // An axis of the result; LineTaps of one that is a line.
-struct Axis {
+struct LinearResizeAxis {
   std::vector<std::int32_t> first, second, two;
   std::vector<float> w0, w1;
   std::int64_t x_size = 1;
@@ -24,8 +24,8 @@ struct Axis {
   LineTaps taps() const { return {first.data(), second.data(), w0.data(), w1.data(), two.data(), size()}; }
 };
 
-struct Params {
-  Axis rows, line;
+struct LinearResizeParams {
+  LinearResizeAxis rows, line;
   std::int64_t inner = 1;  // elements behind the line, which stay
   std::int64_t element_bytes = 4;
   LinearFunctions::OfType functions{};
@@ -37,7 +37,7 @@ struct Spread {
   float* lines = nullptr;  // [slot][2][positions]
   std::array<std::int64_t, 2> held{-1, -1};
 
-  const float* of(const Params& params, const std::byte* x, std::int64_t row) {
+  const float* of(const LinearResizeParams& params, const std::byte* x, std::int64_t row) {
     const std::int64_t slot = row % 2, positions = params.line.size();
     float* to = lines + slot * 2 * positions;
     if (held[static_cast<std::size_t>(slot)] != row)
@@ -47,9 +47,9 @@ struct Spread {
   }
 };
 
-void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
+void run_linear_resize(const LinearResizeParams& params, const StepBuffers& buffers, ItemRange range) {
   const ItemRange units = params.chunks.units_of(range);
-  const Axis& rows = params.rows;
+  const LinearResizeAxis& rows = params.rows;
   const std::int64_t line_bytes = params.line.x_size * params.inner * params.element_bytes,
                      y_bytes = params.line.size() * params.inner * params.element_bytes;
   Spread spread{.lines = reinterpret_cast<float*>(buffers.scratch)};
@@ -70,8 +70,8 @@ void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
 
 // ---- making ----
 
-Axis axis_of(const AxisTaps& taps, std::int64_t x_size, std::int64_t size) {
-  Axis axis{.x_size = x_size};
+LinearResizeAxis linear_resize_axis_of(const AxisTaps& taps, std::int64_t x_size, std::int64_t size) {
+  LinearResizeAxis axis{.x_size = x_size};
   for (std::int64_t i = 0; i < size; ++i) {
     const auto some = taps.at(i);
     const bool has_two = some.size() > 1;
@@ -84,7 +84,7 @@ Axis axis_of(const AxisTaps& taps, std::int64_t x_size, std::int64_t size) {
   return axis;
 }
 
-Axis one_row() { return {.first = {0}, .second = {0}, .two = {0}, .w0 = {1.0f}, .w1 = {0.0f}}; }
+LinearResizeAxis one_row() { return {.first = {0}, .second = {0}, .two = {0}, .w0 = {1.0f}, .w1 = {0.0f}}; }
 
 // The axes whose sizes change, [begin, end).
 struct Changed {
@@ -104,7 +104,7 @@ struct Changed {
   }
 };
 
-std::string refuse(const CallView& call) {
+std::string refuse_linear_resize(const CallView& call) {
   const auto& attrs = call.attrs->as<ResizeAttrs>();
   const DType dtype = call.input(0).dtype;
   if (!is_plain_linear(attrs)) return "computes plain linear";
@@ -124,48 +124,51 @@ LinearFunctions::OfType of_type(const LinearFunctions& functions, DType dtype) {
 }
 
 template <const LinearFunctions& functions>
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
+Result<std::unique_ptr<Step>> make_linear_resize(const CallView& call, const StepSpec&) {
   const auto& attrs = call.attrs->as<ResizeAttrs>();
   const Shape &x = *call.input(0).shape, &y = *call.output().shape;
   const Changed changed = Changed::of(call);
-  const auto axis = [&](int i) { return axis_of(AxisTaps::of(attrs, x[i], i), x[i], y[i]); };
-  Params params{.rows = changed.end - changed.begin == 2 ? axis(changed.begin) : one_row(),
-                .line = axis(changed.end - 1),
-                .inner = y.elements(changed.end, y.rank()),
-                .element_bytes = static_cast<std::int64_t>(size_of(call.input(0).dtype)),
-                .functions = of_type(functions, call.input(0).dtype)};
+  const auto axis = [&](int i) { return linear_resize_axis_of(AxisTaps::of(attrs, x[i], i), x[i], y[i]); };
+  LinearResizeParams params{.rows = changed.end - changed.begin == 2 ? axis(changed.begin) : one_row(),
+                            .line = axis(changed.end - 1),
+                            .inner = y.elements(changed.end, y.rank()),
+                            .element_bytes = static_cast<std::int64_t>(size_of(call.input(0).dtype)),
+                            .functions = of_type(functions, call.input(0).dtype)};
   const std::int64_t lines = y.elements() == 0 ? 0 : y.elements(0, changed.begin) * params.rows.size();
   params.chunks = Chunks::of(lines, 4 * params.line.size() * params.inner * params.element_bytes);
   const std::size_t scratch =
       params.inner == 1 ? static_cast<std::size_t>(whole_lines(4 * params.line.size() * std::int64_t{sizeof(float)}))
                         : 0;
   const std::int64_t items = params.chunks.items();
-  return make_step(std::move(params), items, run, scratch);
+  return make_step(std::move(params), items, run_linear_resize, scratch);
 }
 
 template <int kPicoseconds>
-double cost(const OpCall& call, const Machine&) {
+double linear_resize_cost(const OpCall& call, const Machine&) {
   return 300.0 + 1e-3 * kPicoseconds * static_cast<double>(call.outputs[0].shape.elements());
 }
 
 template <const LinearFunctions& functions, Isa isa, int kPicoseconds>
-constexpr KernelChoice kernel(std::string_view name) {
-  return {.code = {.name = name, .op = "resize", .needs = isa, .prepare = prepare_by<refuse, make<functions>>},
-          .refusal = refusal_by<refuse>,
-          .cost = cost<kPicoseconds>};
+constexpr KernelChoice linear_resize_kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "resize",
+                   .needs = isa,
+                   .prepare = prepare_by<refuse_linear_resize, make_linear_resize<functions>>},
+          .refusal = refusal_by<refuse_linear_resize>,
+          .cost = linear_resize_cost<kPicoseconds>};
 }
 
-constexpr KernelChoice kChoices[] = {
-    kernel<kLinearScalar, Isa::scalar, 2500>("resize_lines_portable"),
-    kernel<kLinearAvx2, Isa::avx2, 700>("resize_lines_avx2"),
-    kernel<kLinearAvx512, Isa::avx512, 500>("resize_lines_avx512"),
-    kernel<kLinearNeon, Isa::neon, 1400>("resize_lines_neon"),
+constexpr KernelChoice kLinearResizeChoices[] = {
+    linear_resize_kernel<kLinearScalar, Isa::scalar, 2500>("resize_lines_portable"),
+    linear_resize_kernel<kLinearAvx2, Isa::avx2, 700>("resize_lines_avx2"),
+    linear_resize_kernel<kLinearAvx512, Isa::avx512, 500>("resize_lines_avx512"),
+    linear_resize_kernel<kLinearNeon, Isa::neon, 1400>("resize_lines_neon"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kLinearResizeCodes = codes_of(kLinearResizeChoices);
 
 }  // namespace
 
-std::span<const KernelCode> resize_linear_codes() { return kCodes; }
-std::span<const KernelChoice> resize_linear_choices() { return kChoices; }
+std::span<const KernelCode> resize_linear_codes() { return kLinearResizeCodes; }
+std::span<const KernelChoice> resize_linear_choices() { return kLinearResizeChoices; }
 
 }  // namespace octavo

@@ -77,7 +77,7 @@ struct PositionTaps {
 };
 
 // The weight is the product over the axes with two taps, from the innermost outwards.
-void find_taps(const LinearParams& params, std::int64_t position, PositionTaps& found) {
+void resize_find_taps(const LinearParams& params, std::int64_t position, PositionTaps& found) {
   std::array<std::int64_t, Shape::kInlineRank> index{};
   found.count = 1;
   found.taps[0] = {0, 1.0f};
@@ -111,7 +111,7 @@ void store_value(std::int8_t* y, float sum) {
 }
 
 template <class T>
-void run_position(const LinearParams& params, const PositionTaps& taps, const T* x, T* y) {
+void run_resize_position(const LinearParams& params, const PositionTaps& taps, const T* x, T* y) {
   constexpr std::int64_t kBlock = 64;
   for (std::int64_t first = 0; first < params.inner; first += kBlock) {
     const std::int64_t n = std::min(kBlock, params.inner - first);
@@ -130,10 +130,10 @@ void run_linear_as(const LinearParams& params, const StepBuffers& buffers, ItemR
   const ItemRange positions = params.chunks.units_of(range);
   PositionTaps taps;
   for (std::int64_t position = positions.begin; position < positions.end; ++position) {
-    find_taps(params, position, taps);
+    resize_find_taps(params, position, taps);
     T* y = reinterpret_cast<T*>(buffers.outputs[0]) + position * params.inner;
     if (!taps.is_outside) {
-      run_position(params, taps, reinterpret_cast<const T*>(buffers.inputs[0]), y);
+      run_resize_position(params, taps, reinterpret_cast<const T*>(buffers.inputs[0]), y);
       continue;
     }
     const TensorView view{.dtype = params.dtype, .shape = Shape{params.inner}, .data = reinterpret_cast<std::byte*>(y)};
@@ -157,7 +157,7 @@ std::string refuse_linear(const CallView& call) {
   return refuse_long_axes(call);
 }
 
-bool stays(const LinearAxis& axis, std::int64_t size) {
+bool resize_stays(const LinearAxis& axis, std::int64_t size) {
   if (axis.size != size) return false;
   for (std::int64_t i = 0; i < size; ++i) {
     if (axis.taps.at(i).size() != 1 || axis.taps.at(i)[0].index != i || axis.taps.is_outside(i)) return false;
@@ -174,7 +174,7 @@ Result<std::unique_ptr<Step>> make_linear(const CallView& call, const StepSpec&)
     const auto i = static_cast<std::size_t>(axis);
     params.axes.push_back({AxisTaps::of(attrs, x[axis], axis), strides[i], attrs.sizes[i]});
   }
-  while (!params.axes.empty() && stays(params.axes.back(), x[static_cast<int>(params.axes.size()) - 1])) {
+  while (!params.axes.empty() && resize_stays(params.axes.back(), x[static_cast<int>(params.axes.size()) - 1])) {
     params.inner *= params.axes.back().size;
     params.axes.pop_back();
   }
@@ -190,7 +190,7 @@ double cost_linear(const OpCall& call, const Machine&) {
   return 100.0 + 3.0 * static_cast<double>(call.outputs[0].shape.elements());
 }
 
-constexpr KernelChoice kChoices[] = {
+constexpr KernelChoice kResizeChoices[] = {
     {.code = {.name = "resize_linear_portable", .op = "resize", .prepare = prepare_by<refuse_linear, make_linear>},
      .refusal = refusal_by<refuse_linear>,
      .cost = cost_linear},
@@ -198,7 +198,7 @@ constexpr KernelChoice kChoices[] = {
      .refusal = refusal_by<refuse_nearest>,
      .cost = cost_nearest},
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kResizeCodes = codes_of(kResizeChoices);
 
 }  // namespace
 
@@ -209,7 +209,7 @@ std::string refuse_long_axes(const CallView& call) {
   return {};
 }
 
-std::span<const KernelCode> resize_codes() { return kCodes; }
-std::span<const KernelChoice> resize_choices() { return kChoices; }
+std::span<const KernelCode> resize_codes() { return kResizeCodes; }
+std::span<const KernelChoice> resize_choices() { return kResizeChoices; }
 
 }  // namespace octavo

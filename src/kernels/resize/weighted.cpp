@@ -14,7 +14,7 @@ namespace {
 
 // An axis from the first one that changes to the last one. A row is what all axes behind it give for one of its source
 // indices, in f64.
-struct Axis {
+struct WeightedResizeAxis {
   std::vector<std::int64_t> first{0}, index;  // as TapTable
   std::vector<double> weight;
   std::int64_t size = 1;                         // of the result
@@ -26,8 +26,8 @@ struct Axis {
   TapTable taps() const { return {first.data(), index.data(), weight.data(), size}; }
 };
 
-struct Params {
-  std::vector<Axis> axes;
+struct WeightedResizeParams {
+  std::vector<WeightedResizeAxis> axes;
   std::int64_t inner = 1;          // elements of the axes behind them, which stay
   std::int64_t x_outer_bytes = 0;  // of the axes from the first one on
   // Which positions of the first axis get the extrapolation value, and which ones of the others; empty: none.
@@ -39,32 +39,36 @@ struct Params {
   Chunks chunks;  // of positions on the axes in front and on the first one
 };
 
-double* rows_of(const Axis& axis, std::byte* scratch) { return reinterpret_cast<double*>(scratch + axis.rows_offset); }
-std::int64_t* tags_of(const Axis& axis, std::byte* scratch) {
+double* weighted_resize_rows_of(const WeightedResizeAxis& axis, std::byte* scratch) {
+  return reinterpret_cast<double*>(scratch + axis.rows_offset);
+}
+std::int64_t* tags_of(const WeightedResizeAxis& axis, std::byte* scratch) {
   return reinterpret_cast<std::int64_t*>(scratch + axis.tags_offset);
 }
-void forget_rows(const Axis& axis, std::byte* scratch) { std::fill_n(tags_of(axis, scratch), axis.kept, -1); }
+void forget_rows(const WeightedResizeAxis& axis, std::byte* scratch) {
+  std::fill_n(tags_of(axis, scratch), axis.kept, -1);
+}
 
-void add_up_position(const Params& params, std::size_t level, const std::byte* x, std::int64_t position, double* to,
-                     std::byte* scratch);
+void add_up_position(const WeightedResizeParams& params, std::size_t level, const std::byte* x, std::int64_t position,
+                     double* to, std::byte* scratch);
 
 // All positions of the axes from `level` on.
-void add_up(const Params& params, std::size_t level, const std::byte* x, double* to, std::byte* scratch) {
-  const Axis& axis = params.axes[level];
+void add_up(const WeightedResizeParams& params, std::size_t level, const std::byte* x, double* to, std::byte* scratch) {
+  const WeightedResizeAxis& axis = params.axes[level];
   if (level + 1 == params.axes.size()) return params.along(axis.taps(), params.inner, x, to);
   forget_rows(axis, scratch);
   for (std::int64_t position = 0; position < axis.size; ++position)
     add_up_position(params, level, x, position, to + position * axis.row, scratch);
 }
 
-void add_up_position(const Params& params, std::size_t level, const std::byte* x, std::int64_t position, double* to,
-                     std::byte* scratch) {
-  const Axis& axis = params.axes[level];
+void add_up_position(const WeightedResizeParams& params, std::size_t level, const std::byte* x, std::int64_t position,
+                     double* to, std::byte* scratch) {
+  const WeightedResizeAxis& axis = params.axes[level];
   const auto at = static_cast<std::size_t>(position);
   std::fill_n(to, axis.row, 0.0);
   for (auto t = static_cast<std::size_t>(axis.first[at]); t < static_cast<std::size_t>(axis.first[at + 1]); ++t) {
     const std::int64_t index = axis.index[t], slot = index % axis.kept;
-    double* row = rows_of(axis, scratch) + slot * axis.row;
+    double* row = weighted_resize_rows_of(axis, scratch) + slot * axis.row;
     std::int64_t& tag = tags_of(axis, scratch)[slot];
     if (tag != index) add_up(params, level + 1, x + index * axis.x_bytes, row, scratch);
     tag = index;
@@ -73,7 +77,8 @@ void add_up_position(const Params& params, std::size_t level, const std::byte* x
 }
 
 // The row of a position of the first axis.
-void store(const Params& params, const double* sums, std::int64_t position, std::byte* to) {
+void weighted_resize_store(const WeightedResizeParams& params, const double* sums, std::int64_t position,
+                           std::byte* to) {
   const std::int64_t n = params.axes[0].row;
   const TensorView y{.dtype = params.dtype, .shape = Shape{n}, .data = to};
   if (params.dtype == DType::f32) params.functions->store_f32(sums, y.as<float>(), n);
@@ -86,8 +91,8 @@ void store(const Params& params, const double* sums, std::int64_t position, std:
   }
 }
 
-void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
-  const Axis& axis = params.axes[0];
+void run_weighted_resize(const WeightedResizeParams& params, const StepBuffers& buffers, ItemRange range) {
+  const WeightedResizeAxis& axis = params.axes[0];
   const ItemRange positions = params.chunks.units_of(range);
   const std::int64_t row_bytes = axis.row * static_cast<std::int64_t>(size_of(params.dtype));
   auto* sums = reinterpret_cast<double*>(buffers.scratch);
@@ -95,21 +100,21 @@ void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
     const std::int64_t outer = unit / axis.size, position = unit % axis.size;
     if (unit == positions.begin || position == 0) forget_rows(axis, buffers.scratch);
     add_up_position(params, 0, buffers.inputs[0] + outer * params.x_outer_bytes, position, sums, buffers.scratch);
-    store(params, sums, position, buffers.outputs[0] + unit * row_bytes);
+    weighted_resize_store(params, sums, position, buffers.outputs[0] + unit * row_bytes);
   }
 }
 
 // ---- making ----
 
-bool stays(const AxisTaps& taps, std::int64_t size, std::int64_t result) {
+bool weighted_resize_stays(const AxisTaps& taps, std::int64_t size, std::int64_t result) {
   for (std::int64_t i = 0; i < result; ++i) {
     if (taps.at(i).size() != 1 || taps.at(i)[0].index != i || taps.is_outside(i)) return false;
   }
   return size == result;
 }
 
-Axis axis_of(const AxisTaps& taps, std::int64_t result) {
-  Axis axis{.size = result};
+WeightedResizeAxis weighted_resize_axis_of(const AxisTaps& taps, std::int64_t result) {
+  WeightedResizeAxis axis{.size = result};
   for (std::int64_t i = 0; i < result; ++i) {
     for (const ResizeTap& tap : taps.at(i)) {
       axis.index.push_back(tap.index);
@@ -120,19 +125,19 @@ Axis axis_of(const AxisTaps& taps, std::int64_t result) {
   return axis;
 }
 
-std::int64_t most_taps(const Axis& axis) {
+std::int64_t most_taps(const WeightedResizeAxis& axis) {
   std::int64_t most = 1;
   for (std::size_t i = 0; i + 1 < axis.first.size(); ++i) most = std::max(most, axis.first[i + 1] - axis.first[i]);
   return most;
 }
 
 // Rows and tags of all axes but the last one, behind the sums; returns the bytes in all.
-std::size_t lay_out_scratch(std::vector<Axis>& axes) {
+std::size_t lay_out_scratch(std::vector<WeightedResizeAxis>& axes) {
   constexpr std::int64_t kKeptBytes = std::int64_t{1} << 19;  // of an axis, unless one row needs more
   const auto up = [](std::int64_t bytes) { return static_cast<std::size_t>(whole_lines(bytes)); };
   std::size_t offset = up(axes[0].row * 8);
   for (std::size_t i = 0; i + 1 < axes.size(); ++i) {
-    Axis& axis = axes[i];
+    WeightedResizeAxis& axis = axes[i];
     axis.kept = std::clamp<std::int64_t>(kKeptBytes / std::max<std::int64_t>(8 * axis.row, 8), 1, most_taps(axis));
     axis.rows_offset = offset;
     axis.tags_offset = offset + up(axis.kept * axis.row * 8);
@@ -151,7 +156,7 @@ decltype(WeightedFunctions::along_f32) along_of(const WeightedFunctions& functio
 }
 
 // Which positions of the first axis get the extrapolation value, and which of a row.
-void find_outside(const std::vector<AxisTaps>& taps, Params& params) {
+void find_outside(const std::vector<AxisTaps>& taps, WeightedResizeParams& params) {
   for (std::int64_t i = 0; i < params.axes[0].size; ++i) params.is_outside.push_back(taps[0].is_outside(i) ? 1 : 0);
   params.row_outside.push_back(0);
   for (std::size_t axis = 1; axis < taps.size(); ++axis) {
@@ -165,19 +170,21 @@ void find_outside(const std::vector<AxisTaps>& taps, Params& params) {
 }
 
 template <const WeightedFunctions& functions>
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
+Result<std::unique_ptr<Step>> make_weighted_resize(const CallView& call, const StepSpec&) {
   const auto& attrs = call.attrs->as<ResizeAttrs>();
   const Shape& x = *call.input(0).shape;
   const Shape& y = *call.output().shape;
   const DType dtype = call.input(0).dtype;
-  Params params{.extrapolation = attrs.extrapolation_value,
-                .dtype = dtype,
-                .functions = &functions,
-                .along = along_of(functions, dtype)};
+  WeightedResizeParams params{.extrapolation = attrs.extrapolation_value,
+                              .dtype = dtype,
+                              .functions = &functions,
+                              .along = along_of(functions, dtype)};
   std::vector<AxisTaps> taps;
   for (int axis = 0; axis < x.rank(); ++axis) taps.push_back(AxisTaps::of(attrs, x[axis], axis));
   int begin = 0, end = x.rank();
-  const auto is_same = [&](int axis) { return stays(taps[static_cast<std::size_t>(axis)], x[axis], y[axis]); };
+  const auto is_same = [&](int axis) {
+    return weighted_resize_stays(taps[static_cast<std::size_t>(axis)], x[axis], y[axis]);
+  };
   while (end > 1 && is_same(end - 1)) --end;
   while (begin < end - 1 && is_same(begin)) ++begin;
   // A row is more than one element where there is an axis in front.
@@ -185,12 +192,12 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
   taps.erase(taps.begin() + end, taps.end());
   taps.erase(taps.begin(), taps.begin() + begin);
   for (int axis = begin; axis < end; ++axis) {
-    params.axes.push_back(axis_of(taps[static_cast<std::size_t>(axis - begin)], y[axis]));
+    params.axes.push_back(weighted_resize_axis_of(taps[static_cast<std::size_t>(axis - begin)], y[axis]));
     params.axes.back().x_bytes = x.elements(axis + 1, x.rank()) * static_cast<std::int64_t>(size_of(dtype));
   }
   if (params.axes.size() == 1) {  // there are two at least
     taps.insert(taps.begin(), AxisTaps::of({.sizes = {1}, .scales = {1.0f}}, 1, 0));
-    params.axes.insert(params.axes.begin(), axis_of(taps[0], 1));
+    params.axes.insert(params.axes.begin(), weighted_resize_axis_of(taps[0], 1));
   }
   params.inner = y.elements(end, y.rank());
   for (std::size_t i = params.axes.size() - 1, n = 0; n < params.axes.size(); ++n, --i)
@@ -201,10 +208,10 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
   params.chunks = Chunks::of(positions, 32 * params.axes[0].row);
   const std::size_t scratch = lay_out_scratch(params.axes);
   const std::int64_t items = params.chunks.items();
-  return make_step(std::move(params), items, run, scratch);
+  return make_step(std::move(params), items, run_weighted_resize, scratch);
 }
 
-std::string refuse(const CallView& call) {
+std::string refuse_weighted_resize(const CallView& call) {
   const auto& attrs = call.attrs->as<ResizeAttrs>();
   const DType dtype = call.input(0).dtype;
   if (attrs.mode == ResizeMode::nearest) return "computes no nearest";
@@ -215,7 +222,7 @@ std::string refuse(const CallView& call) {
 
 // Picoseconds per tap and element of the result.
 template <int kPicoseconds>
-double cost(const OpCall& call, const Machine&) {
+double weighted_resize_cost(const OpCall& call, const Machine&) {
   const auto& attrs = call.attrs->as<ResizeAttrs>();
   double taps = 0.0;
   for (int axis = 0; axis < call.inputs[0]->shape.rank(); ++axis) {
@@ -228,23 +235,26 @@ double cost(const OpCall& call, const Machine&) {
 }
 
 template <const WeightedFunctions& functions, Isa isa, int kPicoseconds>
-constexpr KernelChoice kernel(std::string_view name) {
-  return {.code = {.name = name, .op = "resize", .needs = isa, .prepare = prepare_by<refuse, make<functions>>},
-          .refusal = refusal_by<refuse>,
-          .cost = cost<kPicoseconds>};
+constexpr KernelChoice weighted_resize_kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "resize",
+                   .needs = isa,
+                   .prepare = prepare_by<refuse_weighted_resize, make_weighted_resize<functions>>},
+          .refusal = refusal_by<refuse_weighted_resize>,
+          .cost = weighted_resize_cost<kPicoseconds>};
 }
 
-constexpr KernelChoice kChoices[] = {
-    kernel<kWeightedScalar, Isa::scalar, 600>("resize_weighted_portable"),
-    kernel<kWeightedAvx2, Isa::avx2, 350>("resize_weighted_avx2"),
-    kernel<kWeightedAvx512, Isa::avx512, 300>("resize_weighted_avx512"),
-    kernel<kWeightedNeon, Isa::neon, 700>("resize_weighted_neon"),
+constexpr KernelChoice kWeightedResizeChoices[] = {
+    weighted_resize_kernel<kWeightedScalar, Isa::scalar, 600>("resize_weighted_portable"),
+    weighted_resize_kernel<kWeightedAvx2, Isa::avx2, 350>("resize_weighted_avx2"),
+    weighted_resize_kernel<kWeightedAvx512, Isa::avx512, 300>("resize_weighted_avx512"),
+    weighted_resize_kernel<kWeightedNeon, Isa::neon, 700>("resize_weighted_neon"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kWeightedResizeCodes = codes_of(kWeightedResizeChoices);
 
 }  // namespace
 
-std::span<const KernelCode> resize_weighted_codes() { return kCodes; }
-std::span<const KernelChoice> resize_weighted_choices() { return kChoices; }
+std::span<const KernelCode> resize_weighted_codes() { return kWeightedResizeCodes; }
+std::span<const KernelChoice> resize_weighted_choices() { return kWeightedResizeChoices; }
 
 }  // namespace octavo

@@ -9,9 +9,9 @@
 namespace octavo {
 namespace {
 
-constexpr std::size_t kX = 0, kGrid = 1;
+constexpr std::size_t kGridSampleX = 0, kGrid = 1;
 
-struct Params {
+struct GridSampleParams {
   GridSampleAttrs attrs;
   ImageSizes x, y;
   int axes = 2;
@@ -19,7 +19,7 @@ struct Params {
   Chunks chunks;  // of positions of all images
 };
 
-SamplePoint point_at(const Params& p, const float* grid) {
+SamplePoint point_at(const GridSampleParams& p, const float* grid) {
   const std::int64_t sizes[] = {p.x.depth, p.x.height, p.x.width};
   const std::int64_t strides[] = {p.x.strides.plane, p.x.strides.row, p.x.strides.column};
   SamplePoint point;
@@ -36,8 +36,8 @@ SamplePoint point_at(const Params& p, const float* grid) {
   return point;
 }
 
-void run(const Params& p, const StepBuffers& buffers, ItemRange range) {
-  const auto* x = reinterpret_cast<const float*>(buffers.inputs[kX]);
+void run_grid_sample(const GridSampleParams& p, const StepBuffers& buffers, ItemRange range) {
+  const auto* x = reinterpret_cast<const float*>(buffers.inputs[kGridSampleX]);
   const auto* grid = reinterpret_cast<const float*>(buffers.inputs[kGrid]);
   auto* y = reinterpret_cast<float*>(buffers.outputs[0]);
   const std::int64_t positions = p.y.depth * p.y.height * p.y.width;
@@ -54,25 +54,25 @@ void run(const Params& p, const StepBuffers& buffers, ItemRange range) {
   }
 }
 
-std::string refuse(const CallView&) { return {}; }
+std::string refuse_grid_sample(const CallView&) { return {}; }
 
 template <const SampleFunctions& functions>
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
+Result<std::unique_ptr<Step>> make_grid_sample(const CallView& call, const StepSpec&) {
   const auto& attrs = call.attrs->as<GridSampleAttrs>();
-  Params p{.attrs = attrs,
-           .x = ImageSizes::of(*call.input(kX).shape, attrs.layout),
-           .y = ImageSizes::of(*call.output().shape, attrs.layout),
-           .axes = call.input(kX).shape->rank() - 2,
-           .functions = &functions};
+  GridSampleParams p{.attrs = attrs,
+                     .x = ImageSizes::of(*call.input(kGridSampleX).shape, attrs.layout),
+                     .y = ImageSizes::of(*call.output().shape, attrs.layout),
+                     .axes = call.input(kGridSampleX).shape->rank() - 2,
+                     .functions = &functions};
   const std::int64_t units = call.output().elements() == 0 ? 0 : p.y.batch * p.y.depth * p.y.height * p.y.width;
   p.chunks = Chunks::of(units, 16 * p.y.channels + 64);
   const std::int64_t items = p.chunks.items();
-  return make_step(std::move(p), items, run);
+  return make_step(std::move(p), items, run_grid_sample);
 }
 
 // Picoseconds per tap and element.
 template <int kPicoseconds>
-double cost(const OpCall& call, const Machine&) {
+double grid_sample_cost(const OpCall& call, const Machine&) {
   constexpr double kTaps[] = {1.0, 4.0, 16.0};  // of two axes
   const double taps = kTaps[static_cast<int>(call.attrs->as<GridSampleAttrs>().mode)];
   return 100.0 + 10.0 * static_cast<double>(call.inputs[kGrid]->shape.elements()) +
@@ -80,23 +80,26 @@ double cost(const OpCall& call, const Machine&) {
 }
 
 template <const SampleFunctions& functions, Isa isa, int kPicoseconds>
-constexpr KernelChoice kernel(std::string_view name) {
-  return {.code = {.name = name, .op = "grid_sample", .needs = isa, .prepare = prepare_by<refuse, make<functions>>},
-          .refusal = refusal_by<refuse>,
-          .cost = cost<kPicoseconds>};
+constexpr KernelChoice grid_sample_kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "grid_sample",
+                   .needs = isa,
+                   .prepare = prepare_by<refuse_grid_sample, make_grid_sample<functions>>},
+          .refusal = refusal_by<refuse_grid_sample>,
+          .cost = grid_sample_cost<kPicoseconds>};
 }
 
-constexpr KernelChoice kChoices[] = {
-    kernel<kSampleScalar, Isa::scalar, 500>("sampling_grid_f32_portable"),
-    kernel<kSampleAvx2, Isa::avx2, 150>("sampling_grid_f32_avx2"),
-    kernel<kSampleAvx512, Isa::avx512, 120>("sampling_grid_f32_avx512"),
-    kernel<kSampleNeon, Isa::neon, 300>("sampling_grid_f32_neon"),
+constexpr KernelChoice kGridSampleChoices[] = {
+    grid_sample_kernel<kSampleScalar, Isa::scalar, 500>("sampling_grid_f32_portable"),
+    grid_sample_kernel<kSampleAvx2, Isa::avx2, 150>("sampling_grid_f32_avx2"),
+    grid_sample_kernel<kSampleAvx512, Isa::avx512, 120>("sampling_grid_f32_avx512"),
+    grid_sample_kernel<kSampleNeon, Isa::neon, 300>("sampling_grid_f32_neon"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kGridSampleCodes = codes_of(kGridSampleChoices);
 
 }  // namespace
 
-std::span<const KernelCode> grid_sample_codes() { return kCodes; }
-std::span<const KernelChoice> grid_sample_choices() { return kChoices; }
+std::span<const KernelCode> grid_sample_codes() { return kGridSampleCodes; }
+std::span<const KernelChoice> grid_sample_choices() { return kGridSampleChoices; }
 
 }  // namespace octavo

@@ -11,9 +11,9 @@
 namespace octavo {
 namespace {
 
-constexpr std::size_t kX = 0, kRegions = 1, kImages = 2;
+constexpr std::size_t kRoiAlignX = 0, kRegions = 1, kImages = 2;
 
-struct Params {
+struct RoiAlignParams {
   RoiAlignAttrs attrs;
   ImageSizes x, y;
   const SampleFunctions* functions = nullptr;
@@ -27,7 +27,7 @@ struct Bin {
   std::int64_t first, channels;
 };
 
-void run_block(const Params& p, const Bin& bin, const float* x, float* y) {
+void run_block(const RoiAlignParams& p, const Bin& bin, const float* x, float* y) {
   const bool is_max = p.attrs.pooling == RoiPooling::max;
   const ImageStrides& strides = p.x.strides;
   float results[kSampleBlock];
@@ -52,8 +52,8 @@ void run_block(const Params& p, const Bin& bin, const float* x, float* y) {
     y[(bin.first + c) * p.y.strides.channel] = is_max ? results[c] : results[c] / count;
 }
 
-void run(const Params& p, const StepBuffers& buffers, ItemRange range) {
-  const auto* x = reinterpret_cast<const float*>(buffers.inputs[kX]);
+void run_roi_align(const RoiAlignParams& p, const StepBuffers& buffers, ItemRange range) {
+  const auto* x = reinterpret_cast<const float*>(buffers.inputs[kRoiAlignX]);
   const auto* regions = reinterpret_cast<const float*>(buffers.inputs[kRegions]);
   const auto* images = reinterpret_cast<const std::int64_t*>(buffers.inputs[kImages]);
   auto* y = reinterpret_cast<float*>(buffers.outputs[0]);
@@ -70,47 +70,50 @@ void run(const Params& p, const StepBuffers& buffers, ItemRange range) {
   }
 }
 
-std::string refuse(const CallView&) { return {}; }
+std::string refuse_roi_align(const CallView&) { return {}; }
 
 template <const SampleFunctions& functions>
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
+Result<std::unique_ptr<Step>> make_roi_align(const CallView& call, const StepSpec&) {
   const auto& attrs = call.attrs->as<RoiAlignAttrs>();
-  Params p{.attrs = attrs,
-           .x = ImageSizes::of(*call.input(kX).shape, attrs.layout),
-           .y = ImageSizes::of(*call.output().shape, attrs.layout),
-           .functions = &functions};
+  RoiAlignParams p{.attrs = attrs,
+                   .x = ImageSizes::of(*call.input(kRoiAlignX).shape, attrs.layout),
+                   .y = ImageSizes::of(*call.output().shape, attrs.layout),
+                   .functions = &functions};
   const std::int64_t units = call.output().elements() == 0 ? 0 : p.y.batch * p.y.height * p.y.width;
   p.chunks = Chunks::of(units, 64 * p.y.channels);
   const std::int64_t items = p.chunks.items();
-  return make_step(std::move(p), items, run);
+  return make_step(std::move(p), items, run_roi_align);
 }
 
 // Picoseconds per element of the result and sample, of which it has four where the regions do not say.
 template <int kPicoseconds>
-double cost(const OpCall& call, const Machine&) {
+double roi_align_cost(const OpCall& call, const Machine&) {
   const std::int64_t samples = call.attrs->as<RoiAlignAttrs>().samples;
   const double count = samples > 0 ? static_cast<double>(samples * samples) : 4.0;
   return 100.0 + 1e-3 * kPicoseconds * count * static_cast<double>(call.outputs[0].shape.elements());
 }
 
 template <const SampleFunctions& functions, Isa isa, int kPicoseconds>
-constexpr KernelChoice kernel(std::string_view name) {
-  return {.code = {.name = name, .op = "roi_align", .needs = isa, .prepare = prepare_by<refuse, make<functions>>},
-          .refusal = refusal_by<refuse>,
-          .cost = cost<kPicoseconds>};
+constexpr KernelChoice roi_align_kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "roi_align",
+                   .needs = isa,
+                   .prepare = prepare_by<refuse_roi_align, make_roi_align<functions>>},
+          .refusal = refusal_by<refuse_roi_align>,
+          .cost = roi_align_cost<kPicoseconds>};
 }
 
-constexpr KernelChoice kChoices[] = {
-    kernel<kSampleScalar, Isa::scalar, 2000>("sampling_roi_f32_portable"),
-    kernel<kSampleAvx2, Isa::avx2, 600>("sampling_roi_f32_avx2"),
-    kernel<kSampleAvx512, Isa::avx512, 400>("sampling_roi_f32_avx512"),
-    kernel<kSampleNeon, Isa::neon, 1200>("sampling_roi_f32_neon"),
+constexpr KernelChoice kRoiAlignChoices[] = {
+    roi_align_kernel<kSampleScalar, Isa::scalar, 2000>("sampling_roi_f32_portable"),
+    roi_align_kernel<kSampleAvx2, Isa::avx2, 600>("sampling_roi_f32_avx2"),
+    roi_align_kernel<kSampleAvx512, Isa::avx512, 400>("sampling_roi_f32_avx512"),
+    roi_align_kernel<kSampleNeon, Isa::neon, 1200>("sampling_roi_f32_neon"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kRoiAlignCodes = codes_of(kRoiAlignChoices);
 
 }  // namespace
 
-std::span<const KernelCode> roi_align_codes() { return kCodes; }
-std::span<const KernelChoice> roi_align_choices() { return kChoices; }
+std::span<const KernelCode> roi_align_codes() { return kRoiAlignCodes; }
+std::span<const KernelChoice> roi_align_choices() { return kRoiAlignChoices; }
 
 }  // namespace octavo

@@ -17,7 +17,7 @@ constexpr std::size_t kMaxInputs = 5;
 
 // The first operand and the result have `leading` independent axes, of `count` indices in all; the other operands are
 // read whole.
-struct Params {
+struct SlicedParams {
   const OpSpec* spec;
   Attrs attrs;
   int leading = 0;
@@ -27,7 +27,7 @@ struct Params {
   Chunks chunks;
 };
 
-void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
+void run_sliced(const SlicedParams& params, const StepBuffers& buffers, ItemRange range) {
   const ItemRange slices = params.chunks.units_of(range);
   // Copies of views with up to Shape::kInlineRank axes allocate nothing; others are refused.
   std::array<ConstTensorView, kMaxInputs> inputs;
@@ -54,11 +54,11 @@ Shape merged(const Shape& shape, int leading) {
 
 // How many leading axes are independent of each other.
 template <int (*leading_of)(const CallView&)>
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
+Result<std::unique_ptr<Step>> make_sliced(const CallView& call, const StepSpec& spec) {
   const int leading = leading_of(call);
   const Shape& x = *call.input(0).shape;
   const Shape& y = *call.output().shape;
-  Params params{.spec = spec.spec, .attrs = *spec.attrs, .leading = leading};
+  SlicedParams params{.spec = spec.spec, .attrs = *spec.attrs, .leading = leading};
   for (const OperandType& input : call.inputs)
     params.inputs.push_back({.dtype = input.dtype, .shape = input.exists() ? *input.shape : Shape{}});
   params.inputs[0].shape = merged(x, leading);
@@ -69,10 +69,10 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
   // Scalar code: chunks of fewer bytes are worth a thread.
   params.chunks = Chunks::of(count, 8 * params.x_slice_bytes);
   const std::int64_t items = params.chunks.items();
-  return make_step(std::move(params), items, run);
+  return make_step(std::move(params), items, run_sliced);
 }
 
-std::string refuse(const CallView& call) {
+std::string refuse_sliced(const CallView& call) {
   for (const OperandType& input : call.inputs) {
     if (input.exists() && input.shape->rank() > Shape::kInlineRank) return "needs at most 8 axes";
   }
@@ -81,7 +81,7 @@ std::string refuse(const CallView& call) {
 
 // Of operators whose f32 has kernels that are not scalar.
 std::string refuse_f32(const CallView& call) {
-  return call.input(0).dtype == DType::f32 ? "takes no f32, which has faster kernels" : refuse(call);
+  return call.input(0).dtype == DType::f32 ? "takes no f32, which has faster kernels" : refuse_sliced(call);
 }
 
 int all_axes(const CallView& call) { return call.input(0).shape->rank(); }
@@ -95,33 +95,33 @@ int before_axis(const CallView& call) {
 
 // Nanoseconds per element: what the scalar code takes.
 template <int kNanoseconds>
-double cost(const OpCall& call, const Machine&) {
+double sliced_cost(const OpCall& call, const Machine&) {
   return 200.0 + kNanoseconds * static_cast<double>(call.inputs[0]->shape.elements());
 }
 
-template <int (*leading_of)(const CallView&), int kNanoseconds, Refuse refused = refuse>
-constexpr KernelChoice kernel(std::string_view name, std::string_view op) {
-  return {.code = {.name = name, .op = op, .prepare = prepare_by<refused, make<leading_of>>},
+template <int (*leading_of)(const CallView&), int kNanoseconds, Refuse refused = refuse_sliced>
+constexpr KernelChoice sliced_kernel(std::string_view name, std::string_view op) {
+  return {.code = {.name = name, .op = op, .prepare = prepare_by<refused, make_sliced<leading_of>>},
           .refusal = refusal_by<refused>,
-          .cost = cost<kNanoseconds>};
+          .cost = sliced_cost<kNanoseconds>};
 }
 
-constexpr KernelChoice kChoices[] = {
-    kernel<before_axis<ArgmaxAttrs>, 8>("sliced_argmax_portable", "argmax"),
-    kernel<before_axis<BatchNormAttrs>, 30>("sliced_batch_norm_portable", "batch_norm"),
-    kernel<all_axes, 6>("sliced_cast_portable", "cast"),
-    kernel<all_but_last, 12>("sliced_fixed_l2_norm_portable", "fixed_l2_norm"),
-    kernel<before_axis<LayerNormAttrs>, 40, refuse_f32>("sliced_layer_norm_portable", "layer_norm"),
-    kernel<before_axis<LrnAttrs>, 80, refuse_f32>("sliced_lrn_portable", "lrn"),
-    kernel<all_but_last, 10>("sliced_quantized_softmax_portable", "quantized_softmax"),
-    kernel<before_axis<SoftmaxAttrs>, 60, refuse_f32>("sliced_softmax_portable", "softmax"),
-    kernel<all_axes, 40, refuse_f32>("sliced_unary_portable", "unary"),
+constexpr KernelChoice kSlicedChoices[] = {
+    sliced_kernel<before_axis<ArgmaxAttrs>, 8>("sliced_argmax_portable", "argmax"),
+    sliced_kernel<before_axis<BatchNormAttrs>, 30>("sliced_batch_norm_portable", "batch_norm"),
+    sliced_kernel<all_axes, 6>("sliced_cast_portable", "cast"),
+    sliced_kernel<all_but_last, 12>("sliced_fixed_l2_norm_portable", "fixed_l2_norm"),
+    sliced_kernel<before_axis<LayerNormAttrs>, 40, refuse_f32>("sliced_layer_norm_portable", "layer_norm"),
+    sliced_kernel<before_axis<LrnAttrs>, 80, refuse_f32>("sliced_lrn_portable", "lrn"),
+    sliced_kernel<all_but_last, 10>("sliced_quantized_softmax_portable", "quantized_softmax"),
+    sliced_kernel<before_axis<SoftmaxAttrs>, 60, refuse_f32>("sliced_softmax_portable", "softmax"),
+    sliced_kernel<all_axes, 40, refuse_f32>("sliced_unary_portable", "unary"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kSlicedCodes = codes_of(kSlicedChoices);
 
 }  // namespace
 
-std::span<const KernelCode> sliced_codes() { return kCodes; }
-std::span<const KernelChoice> sliced_choices() { return kChoices; }
+std::span<const KernelCode> sliced_codes() { return kSlicedCodes; }
+std::span<const KernelChoice> sliced_choices() { return kSlicedChoices; }
 
 }  // namespace octavo

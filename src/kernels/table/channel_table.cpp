@@ -8,7 +8,7 @@
 namespace octavo {
 namespace {
 
-struct Params {
+struct ChannelTableParams {
   std::vector<std::int64_t> channels;
   std::int64_t from;
   std::int64_t entry_bytes;
@@ -45,7 +45,7 @@ LookupChannels portable_lookup(std::int64_t channels, std::size_t entry_bytes) {
   return channels == 3 ? lookup_three<std::uint32_t> : lookup_entries<std::uint32_t>;
 }
 
-void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
+void run_channel_table(const ChannelTableParams& params, const StepBuffers& buffers, ItemRange range) {
   const ItemRange pixels = params.pixels.units_of(range);
   const auto to = static_cast<std::int64_t>(params.channels.size());
   params.lookup({buffers.inputs[1], params.channels.data(), params.from, to},
@@ -55,46 +55,49 @@ void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
 
 std::int64_t last_of(const OperandType& operand) { return (*operand.shape)[operand.shape->rank() - 1]; }
 
-std::string refuse_nothing(const CallView&) { return {}; }
+std::string refuse_channel_table_nothing(const CallView&) { return {}; }
 std::string refuse_vbmi(const CallView& call) {
   if (size_of(call.output().dtype) != 1) return "needs entries of 8 bits";
   return last_of(call.output()) == 3 && last_of(call.input(0)) <= 3 ? "" : "needs three channels of at most three";
 }
 
 template <Isa isa>
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
+Result<std::unique_ptr<Step>> make_channel_table(const CallView& call, const StepSpec&) {
   const auto& channels = call.attrs->as<ChannelTableAttrs>().channels;
   const auto to = static_cast<std::int64_t>(channels.size());
   const std::size_t entry_bytes = size_of(call.output().dtype);
   const std::int64_t bytes = to * static_cast<std::int64_t>(entry_bytes);
   const Chunks pixels = Chunks::of(to == 0 ? 0 : call.output().elements() / to, bytes);
   const LookupChannels lookup = isa == Isa::scalar ? portable_lookup(to, entry_bytes) : lookup_three_avx512vbmi;
-  Params params{channels, last_of(call.input(0)), static_cast<std::int64_t>(entry_bytes), pixels, lookup};
-  return make_step(std::move(params), pixels.items(), run);
+  ChannelTableParams params{channels, last_of(call.input(0)), static_cast<std::int64_t>(entry_bytes), pixels, lookup};
+  return make_step(std::move(params), pixels.items(), run_channel_table);
 }
 
 template <Isa isa>
-double cost(const OpCall& call, const Machine&) {
+double channel_table_cost(const OpCall& call, const Machine&) {
   constexpr double element_ns = isa == Isa::scalar ? 0.5 : 0.07;
   return 50.0 + element_ns * static_cast<double>(call.outputs[0].shape.elements());
 }
 
 template <Isa isa, Refuse refuse>
-constexpr KernelChoice kernel(std::string_view name) {
-  return {.code = {.name = name, .op = "channel_table", .needs = isa, .prepare = prepare_by<refuse, make<isa>>},
+constexpr KernelChoice channel_table_kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "channel_table",
+                   .needs = isa,
+                   .prepare = prepare_by<refuse, make_channel_table<isa>>},
           .refusal = refusal_by<refuse>,
-          .cost = cost<isa>};
+          .cost = channel_table_cost<isa>};
 }
 
-constexpr KernelChoice kChoices[] = {
-    kernel<Isa::scalar, refuse_nothing>("channel_table_portable"),
-    kernel<Isa::avx512vbmi, refuse_vbmi>("channel_table_avx512vbmi"),
+constexpr KernelChoice kChannelTableChoices[] = {
+    channel_table_kernel<Isa::scalar, refuse_channel_table_nothing>("channel_table_portable"),
+    channel_table_kernel<Isa::avx512vbmi, refuse_vbmi>("channel_table_avx512vbmi"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kChannelTableCodes = codes_of(kChannelTableChoices);
 
 }  // namespace
 
-std::span<const KernelCode> channel_table_codes() { return kCodes; }
-std::span<const KernelChoice> channel_table_choices() { return kChoices; }
+std::span<const KernelCode> channel_table_codes() { return kChannelTableCodes; }
+std::span<const KernelChoice> channel_table_choices() { return kChannelTableChoices; }
 
 }  // namespace octavo

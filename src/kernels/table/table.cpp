@@ -7,18 +7,18 @@
 namespace octavo {
 namespace {
 
-struct Params {
+struct TableParams {
   Chunks chunks;
   std::int64_t entry_bytes;
   const LookupFunctions* functions;
 };
 
-std::string refuse(const CallView& call) {
+std::string refuse_table(const CallView& call) {
   const std::size_t entry = size_of(call.output().dtype);
   return entry == 1 || entry == 4 ? "" : "needs entries of 1 or 4 bytes";
 }
 
-void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
+void run_table(const TableParams& params, const StepBuffers& buffers, ItemRange range) {
   const ItemRange units = params.chunks.units_of(range);
   const auto* x = reinterpret_cast<const std::uint8_t*>(buffers.inputs[0]) + units.begin;
   std::byte* y = buffers.outputs[0] + units.begin * params.entry_bytes;
@@ -33,40 +33,40 @@ void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
 }
 
 template <const LookupFunctions& functions>
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
+Result<std::unique_ptr<Step>> make_table(const CallView& call, const StepSpec&) {
   const auto entry_bytes = static_cast<std::int64_t>(size_of(call.output().dtype));
   const Chunks chunks = Chunks::of(call.output().elements(), entry_bytes);
-  return make_step(Params{chunks, entry_bytes, &functions}, chunks.items(), run);
+  return make_step(TableParams{chunks, entry_bytes, &functions}, chunks.items(), run_table);
 }
 
 template <Isa isa>
-double cost(const OpCall& call, const Machine&) {
+double table_cost(const OpCall& call, const Machine&) {
   constexpr double byte_ns = isa == Isa::avx512vbmi ? 0.05 : by_width(isa, {0.5, 0.25, 0.15});
   const double n = static_cast<double>(call.outputs[0].shape.elements());
   return 50.0 + n * (size_of(call.outputs[0].dtype) == 1 ? byte_ns : 0.5);
 }
 
-int in_place_input(const OpCall& call) { return size_of(call.outputs[0].dtype) == 1 ? 0 : -1; }
+int table_in_place_input(const OpCall& call) { return size_of(call.outputs[0].dtype) == 1 ? 0 : -1; }
 
 template <const LookupFunctions& functions, Isa isa>
-constexpr KernelChoice kernel(std::string_view name) {
+constexpr KernelChoice table_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "table",
                    .needs = isa,
-                   .prepare = prepare_by<refuse, make<functions>>,
-                   .in_place_input = in_place_input},
-          .refusal = refusal_by<refuse>,
-          .cost = cost<isa>};
+                   .prepare = prepare_by<refuse_table, make_table<functions>>,
+                   .in_place_input = table_in_place_input},
+          .refusal = refusal_by<refuse_table>,
+          .cost = table_cost<isa>};
 }
 
-constexpr KernelChoice kChoices[] = {
-    kernel<kLookupScalar, Isa::scalar>("table_portable"),
-    kernel<kLookupAvx2, Isa::avx2>("table_avx2"),
-    kernel<kLookupAvx512, Isa::avx512>("table_avx512"),
-    kernel<kLookupNeon, Isa::neon>("table_neon"),
-    kernel<kLookupAvx512Vbmi, Isa::avx512vbmi>("table_avx512vbmi"),
+constexpr KernelChoice kTableChoices[] = {
+    table_kernel<kLookupScalar, Isa::scalar>("table_portable"),
+    table_kernel<kLookupAvx2, Isa::avx2>("table_avx2"),
+    table_kernel<kLookupAvx512, Isa::avx512>("table_avx512"),
+    table_kernel<kLookupNeon, Isa::neon>("table_neon"),
+    table_kernel<kLookupAvx512Vbmi, Isa::avx512vbmi>("table_avx512vbmi"),
 };
-constexpr auto kCodes = codes_of(kChoices);
+constexpr auto kTableCodes = codes_of(kTableChoices);
 
 }  // namespace
 
@@ -82,7 +82,7 @@ const LookupFunctions& lookup_of_avx512() {
 
 const LookupFunctions& lookup_of_8_lanes() { return host_machine().isa.has(Isa::neon) ? kLookupNeon : kLookupAvx2; }
 
-std::span<const KernelCode> table_codes() { return kCodes; }
-std::span<const KernelChoice> table_choices() { return kChoices; }
+std::span<const KernelCode> table_codes() { return kTableCodes; }
+std::span<const KernelChoice> table_choices() { return kTableChoices; }
 
 }  // namespace octavo

@@ -7,7 +7,7 @@
 namespace octavo {
 namespace {
 
-Tensor pack_weights(const WinogradGeometry& g, const Tensor& w) {
+Tensor pack_winograd_weights(const WinogradGeometry& g, const Tensor& w) {
   Tensor packed(DType::s8, Shape{g.weight_bytes()});
   const std::int64_t vector_bytes = std::int64_t{18} * g.lanes;
   for (std::int64_t oc = 0; oc < g.out_channels; ++oc) {
@@ -25,7 +25,7 @@ Tensor pack_weights(const WinogradGeometry& g, const Tensor& w) {
 }
 
 template <class T>
-Tensor pack_lanes(const WinogradGeometry& g, const Tensor& values) {
+Tensor pack_winograd_lanes(const WinogradGeometry& g, const Tensor& values) {
   Tensor packed(dtype_of<T>, Shape{g.vectors * g.lanes});
   std::copy_n(values.as<T>(), g.out_channels, packed.as<T>());
   return packed;
@@ -41,9 +41,9 @@ std::vector<Tensor> pack_winograd(const OpCall& call, const WinogradTarget& targ
   const Tensor& w = constant(kConvW);
   const WinogradGeometry g =
       winograd_geometry(attrs, call.inputs[kConvX]->shape, w.shape(), call.outputs[0].shape, target);
-  std::vector<Tensor> packed{pack_weights(g, w), pack_lanes<std::int32_t>(g, constant(kConvBias))};
+  std::vector<Tensor> packed{pack_winograd_weights(g, w), pack_winograd_lanes<std::int32_t>(g, constant(kConvBias))};
   const EpilogueParts epilogue = *EpilogueParts::of(attrs.epilogue, kConvOperands);
-  if (epilogue.multiplier >= 0) packed.push_back(pack_lanes<float>(g, constant(epilogue.multiplier)));
+  if (epilogue.multiplier >= 0) packed.push_back(pack_winograd_lanes<float>(g, constant(epilogue.multiplier)));
   if (epilogue.table >= 0) packed.push_back(constant(epilogue.table));
   Tensor parts(DType::s32, Shape{g.blocks()});
   for (std::int64_t block = 0; block < g.blocks(); ++block)

@@ -24,7 +24,7 @@ std::int64_t most_tiles(const WinogradGeometry& g, const WinogradTarget& target)
   return target.pairs.max_pixels(g.block_vectors);
 }
 
-bool is_legal(const WinogradSchedule& s, const WinogradGeometry& g, const WinogradTarget& target) {
+bool winograd_is_legal(const WinogradSchedule& s, const WinogradGeometry& g, const WinogradTarget& target) {
   if (s.groups < ceil_div(g.tiles(), most_tiles(g, target)) || s.groups > g.tiles()) return false;
   if (s.chunk < 1 || s.chunk > s.groups || s.slice < 1 || s.slice > g.pairs) return false;
   if (s.by_channels && g.blocks() == 1) return false;
@@ -116,7 +116,7 @@ std::vector<WinogradSchedule> winograd_schedules(const WinogradGeometry& g, cons
         for (const std::int64_t slice : slices) {
           for (const bool prefetches : {true, false}) {
             const WinogradSchedule tried{by_channels, groups, chunk, slice, prefetches};
-            if (is_legal(tried, g, target)) all.push_back(tried);
+            if (winograd_is_legal(tried, g, target)) all.push_back(tried);
           }
         }
       }
@@ -134,7 +134,7 @@ std::optional<WinogradSchedule> decode_winograd_schedule(std::span<const std::by
   const auto numbers = decode_schedule(bytes, std::size(kWinogradKnobs));
   if (!numbers || (*numbers)[0] > 1 || (*numbers)[4] > 1) return std::nullopt;
   const WinogradSchedule schedule{(*numbers)[0] == 1, (*numbers)[1], (*numbers)[2], (*numbers)[3], (*numbers)[4] == 1};
-  return is_legal(schedule, g, target) ? std::optional(schedule) : std::nullopt;
+  return winograd_is_legal(schedule, g, target) ? std::optional(schedule) : std::nullopt;
 }
 
 }  // namespace octavo

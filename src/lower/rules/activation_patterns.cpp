@@ -32,27 +32,27 @@ std::optional<ValueId> plus(const Graph& graph, ValueId wire, double constant) {
 }
 
 // wire = x * factor.
-struct Scaled {
+struct ActivationScaled {
   ValueId x;
   double factor = 1.0;
 };
-std::optional<Scaled> scaled(const Graph& graph, ValueId wire) {
+std::optional<ActivationScaled> activation_scaled(const Graph& graph, ValueId wire) {
   const Node* node = graph.producer_if(wire, kBinary);
   if (node == nullptr) return std::nullopt;
   const BinaryKind kind = node->attrs.as<BinaryAttrs>().kind;
   const auto second = scalar_constant(graph, node->inputs[1]);
-  if (kind == BinaryKind::mul && second) return Scaled{node->inputs[0], *second};
-  if (kind == BinaryKind::div && second && *second != 0.0f) return Scaled{node->inputs[0], 1.0 / *second};
+  if (kind == BinaryKind::mul && second) return ActivationScaled{node->inputs[0], *second};
+  if (kind == BinaryKind::div && second && *second != 0.0f) return ActivationScaled{node->inputs[0], 1.0 / *second};
   const auto first = scalar_constant(graph, node->inputs[0]);
-  if (kind == BinaryKind::mul && first) return Scaled{node->inputs[1], *first};
+  if (kind == BinaryKind::mul && first) return ActivationScaled{node->inputs[1], *first};
   return std::nullopt;
 }
 
 // The wire itself and what it is a multiple of.
-std::vector<Scaled> multiples(const Graph& graph, ValueId wire) {
-  std::vector<Scaled> found = {{wire, 1.0}};
+std::vector<ActivationScaled> multiples(const Graph& graph, ValueId wire) {
+  std::vector<ActivationScaled> found = {{wire, 1.0}};
   while (found.size() < 3) {
-    const auto inner = scaled(graph, found.back().x);
+    const auto inner = activation_scaled(graph, found.back().x);
     if (!inner) break;
     found.push_back({inner->x, found.back().factor * inner->factor});
   }
@@ -61,7 +61,7 @@ std::vector<Scaled> multiples(const Graph& graph, ValueId wire) {
 
 // wire = constant * x.
 bool is_multiple_of(const Graph& graph, ValueId wire, ValueId x, double constant) {
-  for (const Scaled& candidate : multiples(graph, wire)) {
+  for (const ActivationScaled& candidate : multiples(graph, wire)) {
     if (candidate.x == x && is_near(candidate.factor, constant)) return true;
   }
   return false;
@@ -93,7 +93,7 @@ bool is_cube_of(const Graph& graph, ValueId wire, ValueId x) {
 
 // c * x^2 with c = 0.044715, in any order.
 bool is_small_square_of(const Graph& graph, ValueId wire, ValueId x) {
-  for (const Scaled& outer : multiples(graph, wire)) {
+  for (const ActivationScaled& outer : multiples(graph, wire)) {
     const Node* product = graph.producer_if(outer.x, kBinary);
     if (product == nullptr) continue;
     const BinaryKind kind = product->attrs.as<BinaryAttrs>().kind;
@@ -111,7 +111,7 @@ bool is_small_square_of(const Graph& graph, ValueId wire, ValueId x) {
 
 // The same with x drawn out: sqrt(2/pi) * x * (1 + 0.044715 x^2).
 bool is_factored_gelu_argument(const Graph& graph, ValueId wire, ValueId x) {
-  for (const Scaled& outer : multiples(graph, wire)) {
+  for (const ActivationScaled& outer : multiples(graph, wire)) {
     const Node* product = graph.producer_if(outer.x, kBinary);
     if (product == nullptr || product->attrs.as<BinaryAttrs>().kind != BinaryKind::mul) continue;
     for (std::size_t side = 0; side < 2; ++side) {
@@ -126,13 +126,13 @@ bool is_factored_gelu_argument(const Graph& graph, ValueId wire, ValueId x) {
 
 // tanh's argument in the approximation of gelu: sqrt(2/pi) * (x + 0.044715 x^3).
 bool is_gelu_argument(const Graph& graph, ValueId wire, ValueId x) {
-  for (const Scaled& outer : multiples(graph, wire)) {
+  for (const ActivationScaled& outer : multiples(graph, wire)) {
     const Node* sum = graph.producer_if(outer.x, kBinary);
     if (!is_near(outer.factor, 0.7978845608) || sum == nullptr || sum->attrs.as<BinaryAttrs>().kind != BinaryKind::add)
       continue;
     for (std::size_t side = 0; side < 2; ++side) {
       if (sum->inputs[side] != x) continue;
-      for (const Scaled& inner : multiples(graph, sum->inputs[1 - side])) {
+      for (const ActivationScaled& inner : multiples(graph, sum->inputs[1 - side])) {
         if (is_near(inner.factor, 0.044715) && is_cube_of(graph, inner.x, x)) return true;
       }
     }
@@ -164,7 +164,7 @@ std::optional<UnaryAttrs> gated(const Graph& graph, ValueId x, ValueId gate, dou
 }
 
 // x where the multiple is clip(x + 3, 0, 6) / 6.
-std::optional<ValueId> hard_sigmoid_argument(const Graph& graph, const Scaled& whole) {
+std::optional<ValueId> hard_sigmoid_argument(const Graph& graph, const ActivationScaled& whole) {
   const Node* clip = is_near(whole.factor, 1.0 / 6.0) ? unary_of(graph, whole.x, UnaryKind::clip) : nullptr;
   const auto x = clip == nullptr ? std::nullopt : plus(graph, clip->inputs[0], 3.0);
   return x && is_relu6_of_shifted(graph, whole.x, *x) ? x : std::nullopt;
@@ -197,13 +197,13 @@ Match activation_patterns(const Graph& graph, const Node& node) {
   const BinaryKind kind = node.attrs.as<BinaryAttrs>().kind;
   if (kind == BinaryKind::min || kind == BinaryKind::max) return bound_to_clip(graph, node, kind);
   if (kind != BinaryKind::mul && kind != BinaryKind::div) return std::string();
-  for (const Scaled& whole : multiples(graph, node.outputs[0])) {
+  for (const ActivationScaled& whole : multiples(graph, node.outputs[0])) {
     if (const auto x = hard_sigmoid_argument(graph, whole))
       return replaced(graph, node, *x, {UnaryKind::hard_sigmoid, 1.0f / 6.0f, 0.5f});
     const Node* product = graph.producer_if(whole.x, kBinary);
     if (product == nullptr || product->attrs.as<BinaryAttrs>().kind != BinaryKind::mul) continue;
-    for (const Scaled& a : multiples(graph, product->inputs[0])) {
-      for (const Scaled& b : multiples(graph, product->inputs[1])) {
+    for (const ActivationScaled& a : multiples(graph, product->inputs[0])) {
+      for (const ActivationScaled& b : multiples(graph, product->inputs[1])) {
         const double factor = whole.factor * a.factor * b.factor;
         if (const auto attrs = gated(graph, a.x, b.x, factor)) return replaced(graph, node, a.x, *attrs);
         if (const auto attrs = gated(graph, b.x, a.x, factor)) return replaced(graph, node, b.x, *attrs);

@@ -176,12 +176,12 @@ bool fit(const Operand& q, const Operand& other) {
   return is_same(OpenShape(q.batch), OpenShape(other.batch)) && q.heads == other.all_heads();
 }
 
-struct Operands {
+struct HeadOperands {
   Operand q, k, v;
 };
 
 // All of them as columns where one at least is: each that has to be moved for it spares the result's or another's move.
-std::optional<Operands> operands_of(const Graph& graph, const Node& node) {
+std::optional<HeadOperands> operands_of(const Graph& graph, const Node& node) {
   std::optional<Operand> found[3];
   std::int64_t heads = 1;
   for (std::size_t i = 0; i < 3; ++i) {
@@ -195,7 +195,7 @@ std::optional<Operands> operands_of(const Graph& graph, const Node& node) {
   }
   auto& [q, k, v] = found;
   if (q->repeats != 1 || !fit(*q, *k) || !fit(*q, *v) || k->heads != v->heads || v->factor != 1.0) return std::nullopt;
-  return Operands{*std::move(q), *std::move(k), *std::move(v)};
+  return HeadOperands{*std::move(q), *std::move(k), *std::move(v)};
 }
 
 // The batch of the new node: the old leading axes without the heads', where these are an axis; else the source's.
@@ -207,7 +207,7 @@ OpenShape batch_of(const Graph& graph, const OpenShape& leading, const Operand& 
 
 // [batch..., rows, columns] of the operands' sources; what several of them read is made once. Each has a name of its
 // own: ranges of values go by names.
-std::vector<ValueId> placed(Patch& patch, const Operands& operands, const OpenShape& batch, const std::string& of) {
+std::vector<ValueId> placed(Patch& patch, const HeadOperands& operands, const OpenShape& batch, const std::string& of) {
   static constexpr const char* kNames[] = {"/q", "/k", "/v"};
   std::vector<ValueId> result;
   const Operand* all[] = {&operands.q, &operands.k, &operands.v};

@@ -26,13 +26,13 @@
 namespace octavo {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kMasked = -std::numeric_limits<float>::infinity();
 // Half a unit in the last place of a fill this large is beyond any score: score + fill = fill.
 constexpr float kOverwhelming = -0x1p60f;
 constexpr std::size_t kMostSteps = 16;
 
 // One step from the product to the softmax, in the units of what the softmax reads.
-struct Step {
+struct AttentionStep {
   enum class Kind { plus, keep };
   Kind kind = Kind::plus;
   ValueId mask;              // plus: f32; keep: bool
@@ -45,9 +45,9 @@ struct Step {
 struct Scores {
   const Node* product = nullptr;
   double factor = 1.0;
-  std::vector<Step> steps;  // the last one first
-  OpenShape leading;        // the finest that the scores have on their way
-  ValueId matrix_factor;    // a constant [..., 1, 1] that the product is multiplied with, if any
+  std::vector<AttentionStep> steps;  // the last one first
+  OpenShape leading;                 // the finest that the scores have on their way
+  ValueId matrix_factor;             // a constant [..., 1, 1] that the product is multiplied with, if any
 };
 
 bool same_shape(const Graph& graph, ValueId a, ValueId b) { return is_same(graph.fact(a).shape, graph.fact(b).shape); }
@@ -147,7 +147,7 @@ class ScoreWalk {
       if (!(filled <= kOverwhelming))
         return refuse("its mask writes " + std::to_string(*fill) +
                       " into the scores: -inf, or -2^60 and less, is no score; this may be one");
-      scores_.steps.push_back({.kind = Step::Kind::keep,
+      scores_.steps.push_back({.kind = AttentionStep::Kind::keep,
                                .mask = node.inputs[0],
                                .is_inverted = side == 2,
                                .fill = filled,
@@ -165,7 +165,7 @@ class ScoreWalk {
       const ValueId mask = node.inputs[1 - side];
       if (!same_shape(graph_, scores, node.outputs[0]) || !graph_.has_one_reader(scores)) continue;
       Scores with_mask = scores_;
-      with_mask.steps.push_back({.kind = Step::Kind::plus,
+      with_mask.steps.push_back({.kind = AttentionStep::Kind::plus,
                                  .mask = mask,
                                  .factor = is_difference ? -scores_.factor : scores_.factor,
                                  .leading = leading_of(graph_, scores)});
@@ -189,10 +189,10 @@ class MaskBuilder {
       : patch_(patch), graph_(graph), node_(node), leading_(leading) {}
 
   // False where a mask does not say for which of the leading axes it is.
-  bool add(const Step& step) {
+  bool add(const AttentionStep& step) {
     const auto mask = mask_for_leading_axes(patch_, step.mask, step.leading, leading_, name("mask"));
     if (!mask) return false;
-    if (step.kind == Step::Kind::plus) plus(*mask, step.factor);
+    if (step.kind == AttentionStep::Kind::plus) plus(*mask, step.factor);
     else keep(*mask, step);
     return true;
   }
@@ -200,8 +200,7 @@ class MaskBuilder {
   // Nothing where there is none. With an axis for the head in front of the last two.
   std::optional<ValueId> result() {
     std::optional<ValueId> mask = sum_;
-    if (kept_)
-      mask = sum_ ? patch_.add(kWhere, NoAttrs{}, {*kept_, *sum_, constant(-kInfinity)}, name("mask")) : *kept_;
+    if (kept_) mask = sum_ ? patch_.add(kWhere, NoAttrs{}, {*kept_, *sum_, constant(kMasked)}, name("mask")) : *kept_;
     if (!mask || patch_.fact(*mask).shape.rank() < 3) return mask;
     auto dims = patch_.fact(*mask).shape.to_vector();
     dims.insert(dims.end() - 2, Dim(1));
@@ -219,8 +218,8 @@ class MaskBuilder {
     sum_ = sum_ ? patch_.add(kBinary, BinaryAttrs{BinaryKind::add}, {*sum_, mask}, name("mask")) : mask;
   }
 
-  void keep(ValueId condition, const Step& step) {
-    if (step.fill != -kInfinity) {
+  void keep(ValueId condition, const AttentionStep& step) {
+    if (step.fill != kMasked) {
       const ValueId kept = sum_ ? *sum_ : constant(0.0f);
       const ValueId fill = constant(step.fill);
       sum_ = patch_.add(kWhere, NoAttrs{}, {condition, step.is_inverted ? fill : kept, step.is_inverted ? kept : fill},

@@ -17,19 +17,19 @@ std::optional<Dequantized> operand(const Graph& graph, ValueId wire) {
                      {constant->q->dtype(), constant->scale[0], constant->zero_point[0]}};
 }
 
-struct Operands {
+struct BinaryOperands {
   BinaryKind kind;
   QuantType a, b;
   Quantized end;
 };
 
 // `zero_point` is that of y where it comes before the rounding.
-std::vector<Stage> product(const Operands& op, std::int32_t zero_point, const Round& round) {
+std::vector<Stage> product(const BinaryOperands& op, std::int32_t zero_point, const Round& round) {
   return {Multiply{op.a.zero_point, op.b.zero_point},
           Affine{(op.a.scale * op.b.scale) / op.end.type.scale, static_cast<float>(zero_point)}, round};
 }
 
-std::vector<Stage> onnx_stages(const Operands& op) {
+std::vector<Stage> onnx_stages(const BinaryOperands& op) {
   const QuantType& y = op.end.type;
   const Round round{.lowest = op.end.lowest, .highest = op.end.highest};
   if (op.kind == BinaryKind::mul) return product(op, y.zero_point, round);
@@ -38,7 +38,7 @@ std::vector<Stage> onnx_stages(const Operands& op) {
 }
 
 // Additions and subtractions in integers; products add the zero point after the rounding.
-std::variant<std::vector<Stage>, std::string> xnnpack_stages(const Operands& op) {
+std::variant<std::vector<Stage>, std::string> xnnpack_stages(const BinaryOperands& op) {
   const QuantType& y = op.end.type;
   if (op.kind == BinaryKind::mul) return product(op, 0, op.end.rounding());
   if (!IntegerAddForm::is_ratio(op.a.scale / y.scale) || !IntegerAddForm::is_ratio(op.b.scale / y.scale)) {
@@ -61,18 +61,18 @@ std::optional<FixedBinaryKind> fixed_kind(BinaryKind kind) {
 }
 
 // LiteRT's own PRELU is that of its reference kernels; XNNPACK does not take it.
-bool is_fixed(const Operands& op) {
+bool is_fixed(const BinaryOperands& op) {
   return is_fixed_point(op.end.profile) || (op.end.profile == Profile::tflite_xnnpack && op.kind == BinaryKind::prelu);
 }
 
-std::vector<Stage> fixed_stages(const Operands& op, FixedBinaryKind kind) {
+std::vector<Stage> fixed_stages(const BinaryOperands& op, FixedBinaryKind kind) {
   const Profile profile = op.end.profile == Profile::tflite_single ? Profile::tflite_single : Profile::tflite_double;
   return {FixedBinary{FixedBinaryForm::of(kind, op.a.scale, op.b.scale, op.end.type.scale), profile, op.a.zero_point,
                       op.b.zero_point},
           op.end.rounding()};
 }
 
-std::variant<std::vector<Stage>, std::string> stages_of(const Operands& op) {
+std::variant<std::vector<Stage>, std::string> stages_of(const BinaryOperands& op) {
   const std::string name(name_of(op.kind));
   const auto fixed = fixed_kind(op.kind);
   if (is_fixed(op) && fixed) return fixed_stages(op, *fixed);

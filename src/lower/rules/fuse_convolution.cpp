@@ -29,21 +29,21 @@ std::variant<SourceWeights, std::string> source_weights(const Graph& graph, cons
 
 // An addition of a dequantized value of the same shape that alone reads the convolution's result before anything is
 // rounded.
-struct Residue {
+struct ConvResidue {
   ValueId sum;
   Dequantized other;
 };
-std::optional<Residue> residue_of(const Graph& graph, ValueId result) {
+std::optional<ConvResidue> conv_residue_of(const Graph& graph, ValueId result) {
   const Node* add = only_reader(graph, result);
   if (add == nullptr || !is_binary(add->attrs, BinaryKind::add)) return std::nullopt;
   const auto other =
       dequantized(graph, add->inputs[0] == result ? add->inputs[1] : add->inputs[0], Stored::bytes_or_s16);
   if (!other || graph.fact(other->q).shape != graph.fact(result).shape) return std::nullopt;
-  return Residue{add->outputs[0], *other};
+  return ConvResidue{add->outputs[0], *other};
 }
 
 // (x_scale * w_scale) / y_scale in f32, in this order.
-Tensor multipliers(const IntegerWeights& weights, float x_scale, float y_scale) {
+Tensor conv_multipliers(const IntegerWeights& weights, float x_scale, float y_scale) {
   Tensor tensor(DType::f32, Shape{static_cast<std::int64_t>(weights.scale.size())});
   for (std::size_t c = 0; c < weights.scale.size(); ++c) tensor.as<float>()[c] = (x_scale * weights.scale[c]) / y_scale;
   return tensor;
@@ -76,7 +76,7 @@ struct Fusion {
 // What the convolution can take in of what follows it; at least it gives its sums as f32.
 Fusion what_follows(const Graph& graph, const Node& node, QuantizedConvAttrs attrs) {
   Fusion fusion{.attrs = std::move(attrs), .old_result = node.outputs[0]};
-  const auto residue = residue_of(graph, node.outputs[0]);
+  const auto residue = conv_residue_of(graph, node.outputs[0]);
   const auto followed = follow_to_quantize(graph, residue ? residue->sum : node.outputs[0], Stored::bytes_or_s16);
   const auto* rounding = std::get_if<Quantized>(&followed);
   // Fixed point has no formula for an addition without a rounding of its own before it.
@@ -137,7 +137,8 @@ Match fuse_convolution(const Graph& graph, const Node& node) {
     inputs.push_back(patch.constant(node.name + "/bias_rest", *weights.bias_rest));
   }
   if (!fusion.fixed)
-    inputs.push_back(patch.constant(node.name + "/multiplier", multipliers(weights, x->type.scale, fusion.y_scale)));
+    inputs.push_back(
+        patch.constant(node.name + "/multiplier", conv_multipliers(weights, x->type.scale, fusion.y_scale)));
   if (fusion.other.exists()) inputs.push_back(fusion.other);
   ValueId y = patch.add(kQuantizedConv, std::move(fusion.attrs), std::move(inputs), node.name, node.origin);
   if (fusion.fixed) {

@@ -38,7 +38,7 @@ std::optional<Factor> factor_of(const Graph& graph, ValueId wire) {
 }
 
 // What gives these elements in another shape, or with axes of one element elsewhere.
-ValueId without_moves(const Graph& graph, ValueId wire) {
+ValueId fuse_hybrid_without_moves(const Graph& graph, ValueId wire) {
   while (const Node* node = graph.producer(wire)) {
     if (node->spec != &kReshape && node->spec != &kTranspose) break;
     wire = node->inputs[0];
@@ -55,7 +55,7 @@ std::optional<IntegerBias> integer_bias(const Graph& graph, ValueId wire, int ra
   const OpenShape& shape = graph.fact(wire).shape;
   const bool is_per_channel =
       shape.rank() > 0 && is_same(shape.elements(), channels) && is_same(shape[shape.rank() - 1], channels);
-  const Node* cast = is_per_channel ? graph.producer_if(without_moves(graph, wire), kCast) : nullptr;
+  const Node* cast = is_per_channel ? graph.producer_if(fuse_hybrid_without_moves(graph, wire), kCast) : nullptr;
   if (cast == nullptr || graph.fact(cast->outputs[0]).dtype != DType::s32) return std::nullopt;
   const Node* floor = graph.producer_if(cast->inputs[0], kUnary);
   if (floor == nullptr || floor->attrs.as<UnaryAttrs>().kind != UnaryKind::floor) return std::nullopt;

@@ -11,21 +11,21 @@ namespace octavo {
 namespace {
 
 // An addition of a dequantized value of the same shape that alone reads the result.
-struct Residue {
+struct HybridResidue {
   ValueId sum;
   Dequantized other;
 };
-std::optional<Residue> residue_of(const Graph& graph, ValueId result) {
+std::optional<HybridResidue> hybrid_residue_of(const Graph& graph, ValueId result) {
   const Node* add = only_reader(graph, result);
   if (add == nullptr || !is_binary(add->attrs, BinaryKind::add) || add->inputs[0] == add->inputs[1])
     return std::nullopt;
   const auto other = dequantized(graph, add->inputs[add->inputs[0] == result ? 1 : 0], Stored::bytes_or_s16);
   if (!other || graph.fact(other->q).shape != graph.fact(result).shape) return std::nullopt;
-  return Residue{add->outputs[0], *other};
+  return HybridResidue{add->outputs[0], *other};
 }
 
 // A constant per channel in units of y_scale.
-std::optional<Tensor> in_units(const Graph& graph, ValueId constant, float y_scale) {
+std::optional<Tensor> hybrid_in_units(const Graph& graph, ValueId constant, float y_scale) {
   const Fact& fact = graph.fact(constant);
   if (!fact.is_constant()) return std::nullopt;
   Tensor tensor = Tensor::copy_of(fact.constant->view());
@@ -39,13 +39,13 @@ std::optional<Tensor> in_units(const Graph& graph, ValueId constant, float y_sca
 Match fuse_hybrid_result(const Graph& graph, const Node& node) {
   const auto* conv = node.attrs.get_if<HybridConvAttrs>();
   if (conv == nullptr || conv->epilogue.to != DType::f32 || conv->epilogue.stages.size() != 1) return std::string();
-  const auto residue = residue_of(graph, node.outputs[0]);
+  const auto residue = hybrid_residue_of(graph, node.outputs[0]);
   const auto followed = follow_to_quantize(graph, residue ? residue->sum : node.outputs[0], Stored::bytes_or_s16);
   if (const auto* reason = std::get_if<std::string>(&followed)) return *reason;
   const auto& end = std::get<Quantized>(followed);
   if (is_fixed_point(end.profile)) return std::string("there is no form of it for this rounding");
-  auto scale = in_units(graph, node.inputs[kHybridWScale], end.type.scale);
-  auto bias = in_units(graph, node.inputs[kHybridBias], end.type.scale);
+  auto scale = hybrid_in_units(graph, node.inputs[kHybridWScale], end.type.scale);
+  auto bias = hybrid_in_units(graph, node.inputs[kHybridBias], end.type.scale);
   if (!scale || !bias) return std::string("its scale or bias is not constant");
 
   HybridConvAttrs attrs = *conv;

@@ -38,7 +38,7 @@ std::variant<Normalisation, std::string> normalisation(const Graph& graph, const
 }
 
 // Values in units of y_scale.
-Tensor in_units(const std::vector<float>& values, float y_scale) {
+Tensor norm_in_units(const std::vector<float>& values, float y_scale) {
   Tensor tensor(DType::f32, Shape{static_cast<std::int64_t>(values.size())});
   for (std::size_t c = 0; c < values.size(); ++c)
     tensor.as<float>()[c] = static_cast<float>(static_cast<double>(values[c]) / static_cast<double>(y_scale));
@@ -53,8 +53,8 @@ ValueId add_norm(Patch& patch, const Normalisation& norm, float y_scale, Epilogu
                    QuantizedLayerNormAttrs{.x_zero_point = norm.x.type.zero_point,
                                            .epsilon = static_cast<float>(epsilon),
                                            .epilogue = std::move(epilogue)},
-                   {norm.x.q, patch.constant(name + "/factor", in_units(norm.scale, y_scale)),
-                    patch.constant(name + "/shift", in_units(norm.bias, y_scale))},
+                   {norm.x.q, patch.constant(name + "/factor", norm_in_units(norm.scale, y_scale)),
+                    patch.constant(name + "/shift", norm_in_units(norm.bias, y_scale))},
                    name, norm.node->origin);
 }
 

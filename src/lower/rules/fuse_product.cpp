@@ -16,7 +16,7 @@ namespace octavo {
 namespace {
 
 // The matrix [K, N] as filters [N, 1, 1, K].
-std::optional<QuantizedConstant> filters(const Graph& graph, ValueId matrix) {
+std::optional<QuantizedConstant> product_filters(const Graph& graph, ValueId matrix) {
   auto found = quantized_constant(graph, matrix);
   if (!found || found->q->shape().rank() != 2 || found->axis == 0 || !is_8bit(found->q->dtype())) return std::nullopt;
   const Shape& shape = found->q->shape();
@@ -38,7 +38,7 @@ WithBias bias_of(const Graph& graph, ValueId product, std::int64_t columns) {
   return {add->outputs[0], std::move(bias)};
 }
 
-Tensor multipliers(const IntegerWeights& weights, float x_scale, float y_scale) {
+Tensor product_multipliers(const IntegerWeights& weights, float x_scale, float y_scale) {
   Tensor tensor(DType::f64, Shape{static_cast<std::int64_t>(weights.scale.size())});
   for (std::size_t c = 0; c < weights.scale.size(); ++c) {
     tensor.as<double>()[c] =
@@ -52,7 +52,7 @@ Tensor multipliers(const IntegerWeights& weights, float x_scale, float y_scale) 
 Match fuse_product(const Graph& graph, const Node& node) {
   if (node.spec != &kMatmul) return std::string();
   const auto x = dequantized(graph, node.inputs[0]);
-  auto w = filters(graph, node.inputs[1]);
+  auto w = product_filters(graph, node.inputs[1]);
   if (!x || !w) return std::string();
   const std::int64_t columns = w->q->shape()[0], inner = w->q->shape()[3];
   auto [result, bias] = bias_of(graph, node.outputs[0], columns);
@@ -72,7 +72,7 @@ Match fuse_product(const Graph& graph, const Node& node) {
   const ValueId sums =
       patch.add(kQuantizedConv, conv, conv_inputs(patch, node, image, weights), node.name, node.origin);
   const ValueId factors =
-      patch.constant(node.name + "/multipliers", multipliers(weights, x->type.scale, end->type.scale));
+      patch.constant(node.name + "/multipliers", product_multipliers(weights, x->type.scale, end->type.scale));
   const Epilogue epilogue{{DoubleScale{}, end->rounding()}, end->type.dtype};
   const ValueId y = patch.add(kQuantizedElementwise, QuantizedElementwiseAttrs{epilogue}, {sums, factors},
                               node.name + "/requantized", node.origin);

@@ -12,13 +12,13 @@ namespace octavo {
 namespace {
 
 // The pixels that an output pixel lies between, and the weight of the second.
-struct Tap {
+struct ResizeTap {
   std::int64_t first = 0, second = 0;
   float weight = 0.0f;
 };
 
 // One axis: `size` pixels become `result`.
-struct Axis {
+struct ResizeAxis {
   std::int64_t size, result;
   ResizeCoordinates coordinates;
 
@@ -30,7 +30,7 @@ struct Axis {
 };
 
 // TFLite's reference kernel for s8: positions in 1024ths of a pixel.
-Tap ten_bit_tap(const Axis& axis, std::int64_t i) {
+ResizeTap ten_bit_tap(const ResizeAxis& axis, std::int64_t i) {
   const std::int64_t scale = (1024 * axis.steps() + axis.result_steps() / 2) / axis.result_steps();
   const std::int64_t at = i * scale + (axis.has_half_pixels() ? scale / 2 - 512 : 0);
   const std::int64_t first = std::max<std::int64_t>(at / 1024, 0);
@@ -38,7 +38,7 @@ Tap ten_bit_tap(const Axis& axis, std::int64_t i) {
 }
 
 // The same for u8: positions in f32.
-Tap real_tap(const Axis& axis, std::int64_t i) {
+ResizeTap real_tap(const ResizeAxis& axis, std::int64_t i) {
   const auto place = static_cast<float>(i);
   const float at = axis.has_half_pixels() ? (place + 0.5f) * axis.scale() - 0.5f : place * axis.scale();
   const auto first = std::max<std::int64_t>(static_cast<std::int64_t>(std::floor(at)), 0);
@@ -47,14 +47,14 @@ Tap real_tap(const Axis& axis, std::int64_t i) {
 
 // XNNPACK: positions in f32 inside the image, weights rounded to 2048ths. What half pixels add is one number of the
 // axis, so that rounding differs from that above.
-Tap eleven_bit_tap(const Axis& axis, std::int64_t i) {
+ResizeTap eleven_bit_tap(const ResizeAxis& axis, std::int64_t i) {
   const float added = axis.has_half_pixels() ? 0.5f * axis.scale() - 0.5f : 0.0f;
   const float at = clamp_f32(static_cast<float>(i) * axis.scale() + added, 0.0f, static_cast<float>(axis.size - 1));
   const auto first = static_cast<std::int64_t>(at);
   return {first, std::min(first + 1, axis.size - 1), round_even((at - static_cast<float>(first)) * 2048.0f)};
 }
 
-Tap tap_of(ResizeRounding rounding, const Axis& axis, std::int64_t i) {
+ResizeTap tap_of(ResizeRounding rounding, const ResizeAxis& axis, std::int64_t i) {
   switch (rounding) {
     case ResizeRounding::ten_bits: return ten_bit_tap(axis, i);
     case ResizeRounding::eleven_bits: return eleven_bit_tap(axis, i);
@@ -63,11 +63,12 @@ Tap tap_of(ResizeRounding rounding, const Axis& axis, std::int64_t i) {
   return real_tap(axis, i);
 }
 
-void add_taps(Patch& patch, const Node& node, ResizeRounding rounding, const Axis& axis, std::vector<ValueId>& inputs) {
+void add_taps(Patch& patch, const Node& node, ResizeRounding rounding, const ResizeAxis& axis,
+              std::vector<ValueId>& inputs) {
   Tensor pixels(DType::s32, Shape{axis.result, 2});
   Tensor weights(DType::f32, Shape{axis.result});
   for (std::int64_t i = 0; i < axis.result; ++i) {
-    const Tap tap = tap_of(rounding, axis, i);
+    const ResizeTap tap = tap_of(rounding, axis, i);
     pixels.as<std::int32_t>()[2 * i] = static_cast<std::int32_t>(tap.first);
     pixels.as<std::int32_t>()[2 * i + 1] = static_cast<std::int32_t>(tap.second);
     weights.as<float>()[i] = tap.weight;

@@ -32,19 +32,19 @@ Tensor exponentials(Profile profile, float scale, float beta, std::int64_t lengt
 }
 
 // What softmax reads: quantized values, TFLite's times a positive factor.
-struct Scaled {
+struct SoftmaxScaled {
   Dequantized x;
   float beta = 1.0f;
 };
-std::optional<Scaled> scaled(const Graph& graph, ValueId wire) {
-  if (const auto x = dequantized(graph, wire)) return Scaled{*x};
+std::optional<SoftmaxScaled> softmax_scaled(const Graph& graph, ValueId wire) {
+  if (const auto x = dequantized(graph, wire)) return SoftmaxScaled{*x};
   const Node* product = graph.producer_if(wire, kBinary);
   if (product == nullptr || product->attrs.as<BinaryAttrs>().kind != BinaryKind::mul || !graph.has_one_reader(wire))
     return std::nullopt;
   const auto x = dequantized(graph, product->inputs[0]);
   const auto beta = scalar_constant(graph, product->inputs[1]);
   if (!x || !beta || !(*beta > 0.0f)) return std::nullopt;
-  return Scaled{*x, *beta};
+  return SoftmaxScaled{*x, *beta};
 }
 
 // Sums of longer lines may leave 32 bits in fixed point.
@@ -56,7 +56,7 @@ Match fuse_softmax(const Graph& graph, const Node& node) {
   if (node.spec != &kSoftmax) return std::string();
   const auto& softmax = node.attrs.as<SoftmaxAttrs>();
   if (softmax.kind != SoftmaxKind::softmax) return std::string("there is no integer form of log_softmax");
-  const auto input = scaled(graph, node.inputs[0]);
+  const auto input = softmax_scaled(graph, node.inputs[0]);
   if (!input) return std::string("its input is not quantized");
   const auto followed = follow_to_quantize(graph, node.outputs[0]);
   if (const auto* reason = std::get_if<std::string>(&followed)) return *reason;

@@ -12,7 +12,7 @@
 namespace octavo {
 namespace {
 
-const Node* binary_of(const Graph& graph, ValueId wire, BinaryKind kind) {
+const Node* norm_binary_of(const Graph& graph, ValueId wire, BinaryKind kind) {
   const Node* node = graph.producer_if(wire, kBinary);
   return node != nullptr && node->attrs.as<BinaryAttrs>().kind == kind ? node : nullptr;
 }
@@ -30,9 +30,9 @@ std::optional<std::int64_t> mean_of(const Graph& graph, ValueId wire, ValueId x)
 }
 
 bool is_square_of(const Graph& graph, ValueId wire, ValueId x) {
-  if (const Node* product = binary_of(graph, wire, BinaryKind::mul))
+  if (const Node* product = norm_binary_of(graph, wire, BinaryKind::mul))
     return product->inputs[0] == x && product->inputs[1] == x;
-  const Node* power = binary_of(graph, wire, BinaryKind::pow);
+  const Node* power = norm_binary_of(graph, wire, BinaryKind::pow);
   return power != nullptr && power->inputs[0] == x && scalar_constant(graph, power->inputs[1]) == 2.0f;
 }
 
@@ -43,13 +43,13 @@ struct Normalised {
 
 // (x - mean(x)) and sqrt(mean((x - mean(x))^2) + epsilon).
 std::optional<Normalised> normalised(const Graph& graph, ValueId difference, ValueId deviation) {
-  const Node* centred = binary_of(graph, difference, BinaryKind::sub);
+  const Node* centred = norm_binary_of(graph, difference, BinaryKind::sub);
   const Node* root = graph.producer_if(deviation, kUnary);
   if (centred == nullptr || root == nullptr || root->attrs.as<UnaryAttrs>().kind != UnaryKind::sqrt)
     return std::nullopt;
   const ValueId x = centred->inputs[0];
   const auto axis = mean_of(graph, centred->inputs[1], x);
-  const Node* sum = binary_of(graph, root->inputs[0], BinaryKind::add);
+  const Node* sum = norm_binary_of(graph, root->inputs[0], BinaryKind::add);
   if (!axis || sum == nullptr) return std::nullopt;
   for (std::size_t side = 0; side < 2; ++side) {
     const auto epsilon = scalar_constant(graph, sum->inputs[1 - side]);
@@ -73,17 +73,17 @@ std::optional<Normalised> normalised(const Graph& graph, const Node& node) {
 }
 
 // The constant of the normalised shape with which the only reader of `wire` combines it.
-struct Step {
+struct NormStep {
   const Node* node = nullptr;
   ValueId constant;
 };
-std::optional<Step> next_step(const Graph& graph, ValueId wire, BinaryKind kind, const OpenShape& shape) {
+std::optional<NormStep> next_step(const Graph& graph, ValueId wire, BinaryKind kind, const OpenShape& shape) {
   const Node* reader = only_reader(graph, wire);
   if (reader == nullptr || !is_binary(reader->attrs, kind)) return std::nullopt;
   const ValueId other = reader->inputs[0] == wire ? reader->inputs[1] : reader->inputs[0];
   const Fact& fact = graph.fact(other);
   if (!fact.is_constant() || fact.shape != shape) return std::nullopt;
-  return Step{reader, other};
+  return NormStep{reader, other};
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ Tensor as_filters(const Tensor& matrix) {
 }
 
 // The matrix as convolution weights, dequantize kept; a wire that does not exist where it is not constant.
-ValueId filters(Patch& patch, const Graph& graph, ValueId matrix) {
+ValueId matmul_filters(Patch& patch, const Graph& graph, ValueId matrix) {
   const Fact& fact = graph.fact(matrix);
   if (fact.is_constant()) return patch.constant(graph.value(matrix).name, as_filters(*fact.constant));
   const Node* dequantize = graph.producer_if(matrix, kDequantize);
@@ -84,7 +84,7 @@ Match matmul_to_conv(const Graph& graph, const Node& node) {
   const ValueId image = is_image ? node.inputs[0]
                                  : patch.add(kReshape, ReshapeAttrs{{rows, 1, 1, inner}}, {node.inputs[0]},
                                              node.name + "/rows", node.origin);
-  std::vector<ValueId> inputs = {image, filters(patch, graph, node.inputs[1])};
+  std::vector<ValueId> inputs = {image, matmul_filters(patch, graph, node.inputs[1])};
   if (addition) inputs.push_back(as_vector(patch, graph, addition->bias, columns));
   const ConvAttrs attrs{unit_window({1, 1}), 1, Layout::channels_last};
   const ValueId product = patch.add(kConv, attrs, std::move(inputs), node.name, node.origin);

@@ -16,7 +16,7 @@ namespace octavo {
 namespace {
 
 // Files have a few; each candidate follows its whole path.
-constexpr std::size_t kLongestPath = 32;
+constexpr std::size_t kRowOrderLongestPath = 32;
 
 bool is_row(const Graph& graph, ValueId wire) {
   const Fact& fact = graph.fact(wire);
@@ -90,7 +90,7 @@ bool keeps_rows(const Graph& graph, ValueId source, const Path& path) {
   return has_whole_columns(view, shape.rank(), columns) && has_rows_in_order(view, shape);
 }
 
-Patch without_moves(const Graph& graph, const Node& node, ValueId source, const Path& path) {
+Patch row_order_without_moves(const Graph& graph, const Node& node, ValueId source, const Path& path) {
   Patch patch(graph);
   ValueId x = source;
   for (auto step = path.rbegin(); step != path.rend(); ++step) {
@@ -118,8 +118,8 @@ Match rows_in_order(const Graph& graph, const Node& node) {
   Path path = {&node};
   bool moves = node.spec == &kTranspose, computes = false;
   ValueId source = node.inputs[0];
-  while (path.size() < kLongestPath) {
-    if (moves && computes && keeps_rows(graph, source, path)) return without_moves(graph, node, source, path);
+  while (path.size() < kRowOrderLongestPath) {
+    if (moves && computes && keeps_rows(graph, source, path)) return row_order_without_moves(graph, node, source, path);
     const Node* producer = graph.producer(source);
     if (producer == nullptr || !graph.has_one_reader(source)) break;
     const ValueId rows = rows_of(graph, *producer);

@@ -11,19 +11,19 @@
 namespace octavo {
 namespace {
 
-struct Operands {
+struct ConvScaleOperands {
   const Node* conv = nullptr;
   std::vector<float> constant;
 };
 
-std::optional<Operands> operands(const Graph& graph, const Node& node, std::size_t conv_input) {
+std::optional<ConvScaleOperands> operands(const Graph& graph, const Node& node, std::size_t conv_input) {
   const auto [conv, axis] = convolution_before(graph, node.inputs[conv_input]);
   if (conv == nullptr) return std::nullopt;
   const OpenShape& shape = graph.fact(conv->outputs[0]).shape;
   if (graph.fact(node.outputs[0]).shape != shape) return std::nullopt;
   auto constant = per_channel_constant(graph.fact(node.inputs[1 - conv_input]), shape.rank(), axis, shape[axis]);
   if (!constant) return std::nullopt;
-  return Operands{conv, std::move(*constant)};
+  return ConvScaleOperands{conv, std::move(*constant)};
 }
 
 // y = x * factor + offset, for x the convolution's result.

@@ -13,24 +13,24 @@
 namespace octavo {
 namespace {
 
-const Node* binary_of(const Graph& graph, ValueId wire, BinaryKind kind) {
+const Node* matmul_scale_binary_of(const Graph& graph, ValueId wire, BinaryKind kind) {
   const Node* node = graph.producer_if(wire, kBinary);
   return node != nullptr && node->attrs.as<BinaryAttrs>().kind == kind ? node : nullptr;
 }
 
 // transpose(matmul + bias), each step read by the next one only; transpose and addition may be left out.
-struct Chain {
+struct MatmulScaleChain {
   const Node* transpose = nullptr;
   const Node* add = nullptr;
   ValueId bias;
   const Node* matmul = nullptr;
 };
-std::optional<Chain> chain_of(const Graph& graph, ValueId wire) {
-  Chain chain;
+std::optional<MatmulScaleChain> matmul_scale_chain_of(const Graph& graph, ValueId wire) {
+  MatmulScaleChain chain;
   if (!graph.has_one_reader(wire)) return std::nullopt;
   chain.transpose = graph.producer_if(wire, kTranspose);
   if (chain.transpose != nullptr) wire = chain.transpose->inputs[0];
-  chain.add = binary_of(graph, wire, BinaryKind::add);
+  chain.add = matmul_scale_binary_of(graph, wire, BinaryKind::add);
   if (chain.add != nullptr) {
     const std::size_t side = graph.fact(chain.add->inputs[0]).is_constant() ? 0 : 1;
     chain.bias = chain.add->inputs[side];
@@ -48,7 +48,8 @@ std::optional<Chain> chain_of(const Graph& graph, ValueId wire) {
 }
 
 // The factors that multiply the chain's columns; nothing where they lie along another axis.
-std::optional<std::vector<float>> factors(const Graph& graph, const Node& node, const Chain& chain, std::size_t side) {
+std::optional<std::vector<float>> factors(const Graph& graph, const Node& node, const MatmulScaleChain& chain,
+                                          std::size_t side) {
   const OpenShape& shape = graph.fact(node.outputs[0]).shape;
   if (shape != graph.fact(node.inputs[side]).shape) return std::nullopt;
   int axis = shape.rank() - 1;
@@ -64,7 +65,7 @@ std::optional<std::vector<float>> factors(const Graph& graph, const Node& node, 
 Match scale_into_matmul(const Graph& graph, const Node& node) {
   if (!is_binary(node.attrs, BinaryKind::mul)) return std::string();
   for (std::size_t side = 0; side < 2; ++side) {
-    const auto chain = chain_of(graph, node.inputs[side]);
+    const auto chain = matmul_scale_chain_of(graph, node.inputs[side]);
     const auto scale = chain ? factors(graph, node, *chain, side) : std::nullopt;
     if (!scale) continue;
     const auto scaled = [&](const Fact& constant) {

@@ -21,12 +21,12 @@ bool is_row_product(const Graph& graph, const Node& node) {
 }
 
 // The transpose under the product's input and the dequantize that may stand over it.
-struct Chain {
+struct WeightTransposeChain {
   const Node* dequantize = nullptr;
   const Node* transpose = nullptr;
 };
-std::optional<Chain> chain_of(const Graph& graph, const Node& node) {
-  Chain chain;
+std::optional<WeightTransposeChain> weight_transpose_chain_of(const Graph& graph, const Node& node) {
+  WeightTransposeChain chain;
   ValueId wire = node.inputs[0];
   if (dequantized(graph, wire)) {
     chain.dequantize = graph.producer(wire);
@@ -53,7 +53,7 @@ Tensor reordered(const Tensor& w, const OpenShape& moved, const Axes& perm) {
 
 Match transpose_into_weights(const Graph& graph, const Node& node) {
   if (node.spec != &kConv || !is_row_product(graph, node)) return std::string();
-  const auto chain = chain_of(graph, node);
+  const auto chain = weight_transpose_chain_of(graph, node);
   if (!chain) return std::string();
   const Fact& w = graph.fact(node.inputs[1]);
   const auto quantized = quantized_constant(graph, node.inputs[1]);

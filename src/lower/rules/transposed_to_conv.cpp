@@ -30,11 +30,11 @@ struct Phases {
 std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return -floor_div(-a, b); }
 
-struct Axis {
+struct TransposedAxis {
   std::int64_t kernel, stride, dilation, pad_begin, pad_end, output_padding;
 };
 
-Phases phases_of(const Axis& axis) {
+Phases phases_of(const TransposedAxis& axis) {
   Phases p{.stride = axis.stride};
   // Along an axis that keeps its pixels the dilated kernel stays one, else the gaps become weights of 0.
   p.dilation = axis.stride == 1 ? axis.dilation : 1;
@@ -67,12 +67,12 @@ Phases phases_of(const Axis& axis) {
 std::vector<Phases> phases_of(const ConvTransposeAttrs& conv) {
   std::vector<Phases> all;
   for (std::size_t i = 0; i < conv.window.kernel.size(); ++i) {
-    all.push_back(phases_of(Axis{.kernel = conv.window.kernel[i],
-                                 .stride = conv.window.strides[i],
-                                 .dilation = conv.window.dilations[i],
-                                 .pad_begin = conv.window.pad_begin[i],
-                                 .pad_end = conv.window.pad_end[i],
-                                 .output_padding = conv.output_padding[i]}));
+    all.push_back(phases_of(TransposedAxis{.kernel = conv.window.kernel[i],
+                                           .stride = conv.window.strides[i],
+                                           .dilation = conv.window.dilations[i],
+                                           .pad_begin = conv.window.pad_begin[i],
+                                           .pad_end = conv.window.pad_end[i],
+                                           .output_padding = conv.output_padding[i]}));
   }
   return all;
 }
@@ -220,8 +220,8 @@ ValueId side_by_side(Patch& patch, ValueId y, const std::vector<Phases>& phases,
 }
 
 // The positions of the result.
-ValueId cut(Patch& patch, ValueId y, const std::vector<Phases>& phases, const OpenShape& result, Layout layout,
-            const Node& node) {
+ValueId transposed_cut(Patch& patch, ValueId y, const std::vector<Phases>& phases, const OpenShape& result,
+                       Layout layout, const Node& node) {
   SliceAttrs slice{.starts = std::vector<Dim>(static_cast<std::size_t>(result.rank()), 0),
                    .steps = std::vector<std::int64_t>(static_cast<std::size_t>(result.rank()), 1),
                    .sizes = result.to_vector()};
@@ -266,7 +266,8 @@ Match transposed_to_conv(const Graph& graph, const Node& node) {
   // Sizes of a hostile file that a convolution refuses.
   if (patch.fact(y).shape.rank() != w.rank()) return std::string("no convolution takes its phases");
   if (channels.phases > 1) y = side_by_side(patch, y, phases, conv, channels.per_group, node);
-  patch.replace(node.outputs[0], cut(patch, y, phases, graph.fact(node.outputs[0]).shape, conv.layout, node));
+  patch.replace(node.outputs[0],
+                transposed_cut(patch, y, phases, graph.fact(node.outputs[0]).shape, conv.layout, node));
   return patch;
 }
 

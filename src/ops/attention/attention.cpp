@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t kMostHeads = std::int64_t{1} << 20;
 constexpr std::int64_t kMostColumns = std::int64_t{1} << 31;
 
-OpenShape leading(const OpenShape& shape) { return OpenShape(shape.dims().first(shape.dims().size() - 2)); }
+OpenShape attention_leading(const OpenShape& shape) { return OpenShape(shape.dims().first(shape.dims().size() - 2)); }
 
 Problem check_heads(const AttentionAttrs& attention) {
   if (auto problem = first_of({check_range("heads", attention.heads, 1, kMostHeads),
@@ -50,7 +50,8 @@ Problem check_columns(std::string_view what, const Fact& fact, std::int64_t end)
 }
 
 Problem check_batch(std::string_view what, const Fact& fact, const Fact& q) {
-  if (fact.shape.rank() == q.shape.rank() && leading(fact.shape) == leading(q.shape)) return std::nullopt;
+  if (fact.shape.rank() == q.shape.rank() && attention_leading(fact.shape) == attention_leading(q.shape))
+    return std::nullopt;
   return shape_error(std::string(what), "shape " + fact.shape.to_string(),
                      "the leading axes of q, which is " + q.shape.to_string());
 }
@@ -73,9 +74,9 @@ Result<std::vector<Fact>> infer_attention(const Attrs& attrs, InputFacts inputs)
 }
 
 // The scores of one query, and what becomes of them.
-class Row {
+class AttentionRow {
  public:
-  explicit Row(std::int64_t keys) : weights_(static_cast<std::size_t>(keys)) {}
+  explicit AttentionRow(std::int64_t keys) : weights_(static_cast<std::size_t>(keys)) {}
 
   float& operator[](std::int64_t key) { return weights_[static_cast<std::size_t>(key)]; }
 
@@ -99,7 +100,7 @@ class Row {
   std::vector<float> weights_;
 };
 
-float dot(const float* q, const float* k, std::int64_t size) {
+float attention_dot(const float* q, const float* k, std::int64_t size) {
   float sum = 0.0f;
   for (std::int64_t d = 0; d < size; ++d) sum = std::fma(q[d], k[d], sum);
   return sum;
@@ -114,7 +115,7 @@ void reference_attention(const Attrs& attrs, InputViews inputs, OutputViews outp
   const auto columns = [&](std::size_t i) { return inputs[i].shape[inputs[i].shape.rank() - 1]; };
   const std::int64_t group = attention.heads / attention.kv_heads;
   const AttentionMask mask(inputs, Shape(sizes.scores(attention)));
-  Row row(keys);
+  AttentionRow row(keys);
   float* y = outputs[0].as<float>();
   for (std::int64_t i = 0; i < sizes.batch.elements() * attention.heads * queries; ++i) {
     const std::int64_t query = i % queries;
@@ -127,7 +128,8 @@ void reference_attention(const Attrs& attrs, InputViews inputs, OutputViews outp
     const float* v =
         inputs[2].as<float>() + image * keys * columns(2) + attention.v_first + head / group * attention.value_size;
     for (std::int64_t key = 0; key < keys; ++key) {
-      const float score = mask.masked(dot(q, k + key * columns(1), attention.head_size) * attention.scale, i, key);
+      const float score =
+          mask.masked(attention_dot(q, k + key * columns(1), attention.head_size) * attention.scale, i, key);
       row[key] = attention.is_causal && key > query ? score - std::numeric_limits<float>::infinity() : score;
     }
     const float total = row.exponentiate();
@@ -166,7 +168,7 @@ std::vector<Dim> AttentionSizes::result(const AttentionAttrs& attrs) const {
 }
 
 AttentionSizes AttentionSizes::of(const OpenShape& q, const OpenShape& k) {
-  return {.batch = leading(q), .queries = q[q.rank() - 2], .keys = k[k.rank() - 2]};
+  return {.batch = attention_leading(q), .queries = q[q.rank() - 2], .keys = k[k.rank() - 2]};
 }
 
 std::optional<Error> check_attention(const AttentionAttrs& attrs, InputFacts inputs) {

@@ -22,7 +22,7 @@ bool is_logic(BinaryKind kind) { return kind >= BinaryKind::logical_and && kind 
 bool is_bitwise(BinaryKind kind) { return kind >= BinaryKind::shift_left; }
 bool is_comparison(BinaryKind kind) { return kind >= BinaryKind::equal && kind <= BinaryKind::less_or_equal; }
 
-bool takes(BinaryKind kind, DType dtype) {
+bool binary_takes(BinaryKind kind, DType dtype) {
   if (dtype == DType::boolean) return is_logic(kind) || kind == BinaryKind::equal;
   return !is_logic(kind) && (is_integer(dtype) || !is_bitwise(kind));
 }
@@ -35,7 +35,8 @@ Result<std::vector<Fact>> infer_binary(const Attrs& attrs, InputFacts inputs) {
   if (a.dtype != b.dtype)
     return shape_error(op, std::string(name_of(a.dtype)) + " and " + std::string(name_of(b.dtype)),
                        "two inputs of one type");
-  if (!takes(kind, a.dtype)) return shape_error(op, std::string(name_of(a.dtype)) + " inputs", "another element type");
+  if (!binary_takes(kind, a.dtype))
+    return shape_error(op, std::string(name_of(a.dtype)) + " inputs", "another element type");
   const auto shape = broadcast(a.shape, b.shape);
   if (!shape)
     return shape_error(op, "shapes " + a.shape.to_string() + " and " + b.shape.to_string(), "shapes that broadcast");
@@ -121,7 +122,7 @@ void reference_binary(const Attrs& attrs, InputViews inputs, OutputViews outputs
 }
 
 // Powers of f32 from f64.
-void reference_in_tables(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
+void binary_reference_in_tables(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
   if (inputs[0].dtype != DType::f32) return reference_binary(attrs, inputs, outputs);
   apply<float, Power::in_f64>(attrs.as<BinaryAttrs>().kind, inputs, outputs[0]);
 }
@@ -161,7 +162,7 @@ const OpSpec kBinaryInTables{
     .summary = "binary, powers from f64 rounded once",
     .inputs = {"a", "b"},
     .infer = infer_binary,
-    .reference = reference_in_tables,
+    .reference = binary_reference_in_tables,
 };
 
 template Attrs::Attrs(BinaryAttrs);

@@ -10,7 +10,7 @@
 namespace octavo {
 namespace {
 
-ConvShapes shapes_of(const ConvIntegerAttrs& conv) {
+ConvShapes conv_integer_shapes_of(const ConvIntegerAttrs& conv) {
   return {.window = conv.window, .groups = conv.groups, .layout = conv.layout};
 }
 
@@ -21,7 +21,7 @@ Result<std::vector<Fact>> infer_conv_integer(const Attrs& attrs, InputFacts inpu
   if (auto problem =
           first_of({check_dtype("x", x, {DType::u8, DType::s8}), check_dtype("w", w, {DType::u8, DType::s8})}))
     return *problem;
-  auto dims = conv_dims(shapes_of(conv), x.shape, w.shape);
+  auto dims = conv_dims(conv_integer_shapes_of(conv), x.shape, w.shape);
   if (!dims) return std::move(dims).errors();
   if (const Fact* zero = fact_at(inputs, 2)) {
     if (auto problem = first_of({check_same_dtype("x_zp", *zero, x.dtype), check_scalar("x_zp", *zero)}))

@@ -9,7 +9,7 @@
 namespace octavo {
 namespace {
 
-ScaleLayout layout_of(const DequantizeAttrs& attrs) { return {.axis = attrs.axis, .block = attrs.block}; }
+ScaleLayout dequantize_layout_of(const DequantizeAttrs& attrs) { return {.axis = attrs.axis, .block = attrs.block}; }
 
 Result<std::vector<Fact>> infer_dequantize(const Attrs& attrs, InputFacts inputs) {
   const auto& dequantize = attrs.as<DequantizeAttrs>();
@@ -20,7 +20,7 @@ Result<std::vector<Fact>> infer_dequantize(const Attrs& attrs, InputFacts inputs
     return shape_error("to", std::string(name_of(dequantize.to)), "f32 or f16");
   const auto problem = first_of({check_dtype("x", x, {DType::u8, DType::s8, DType::u16, DType::s16, DType::s32}),
                                  check_dtype("scale", scale, {DType::f32, DType::f16}),
-                                 check_scales(layout_of(dequantize), x.shape, scale, zero_point)});
+                                 check_scales(dequantize_layout_of(dequantize), x.shape, scale, zero_point)});
   if (problem) return *problem;
   if (zero_point != nullptr) {
     if (auto wrong = check_same_dtype("zero_point", *zero_point, x.dtype)) return *wrong;
@@ -36,7 +36,7 @@ void reference_dequantize(const Attrs& attrs, InputViews inputs, OutputViews out
 
 void dequantize_elements(const DequantizeAttrs& dequantize, InputViews inputs, const TensorView& y, std::int64_t begin,
                          std::int64_t end) {
-  const ScaleLayout layout = layout_of(dequantize);
+  const ScaleLayout layout = dequantize_layout_of(dequantize);
   for (std::int64_t i = begin; i < end; ++i) {
     const std::int64_t s = layout.index_of(inputs[0].shape, i);
     const double zero_point = has_view(inputs, 2) ? element_as_double(inputs[2], s) : 0.0;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kMostAxes = Shape::kInlineRank;
 
-Result<std::vector<Fact>> infer_slice(const Attrs& attrs, InputFacts inputs) {
+Result<std::vector<Fact>> infer_dynamic_slice_slice(const Attrs& attrs, InputFacts inputs) {
   const auto& slice = attrs.as<DynamicSliceAttrs>();
   const Fact &x = *inputs[0], &starts = *inputs[1], &ends = *inputs[2];
   if (auto problem = check_rank("x", x, 1, kMostAxes)) return *problem;
@@ -52,7 +52,7 @@ Taken taken(std::int64_t size, std::int64_t start, std::int64_t end, std::int64_
   return {from, count > 1 ? step : 0, static_cast<std::int64_t>(count)};
 }
 
-void reference_slice(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
+void dynamic_slice_reference_slice(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
   slice_dynamically(attrs.as<DynamicSliceAttrs>(), inputs, outputs);
 }
 
@@ -94,8 +94,8 @@ const OpSpec kDynamicSlice{
     .summary = "a part of x whose starts and ends are computed, and its shape; the rest of the result is 0",
     .inputs = {"x", "starts", "ends"},
     .outputs = 2,
-    .infer = infer_slice,
-    .reference = reference_slice,
+    .infer = infer_dynamic_slice_slice,
+    .reference = dynamic_slice_reference_slice,
     .decode_attrs = decode_attrs_as<DynamicSliceAttrs>,
     .read_from = "ONNX Slice",
 };

@@ -21,8 +21,8 @@ std::int16_t saturated16(std::int64_t x) {
 std::int8_t saturated8(std::int64_t x) { return static_cast<std::int8_t>(std::clamp<std::int64_t>(x, -128, 127)); }
 
 // start + sum of (x - zero_point) * w; wraps where it leaves 32 bits.
-std::int32_t dot(const std::int8_t* x, std::int32_t zero_point, const std::int8_t* w, std::int64_t n,
-                 std::int32_t start) {
+std::int32_t fixed_lstm_dot(const std::int8_t* x, std::int32_t zero_point, const std::int8_t* w, std::int64_t n,
+                            std::int32_t start) {
   auto sum = static_cast<std::uint32_t>(start);
   for (std::int64_t i = 0; i < n; ++i) sum += static_cast<std::uint32_t>((x[i] - zero_point) * w[i]);
   return static_cast<std::int32_t>(sum);
@@ -36,7 +36,7 @@ T clipped(T x, std::int32_t clip) {
 }
 
 // What one step reads and changes of a sequence.
-struct State {
+struct FixedLstmState {
   const std::int8_t* x = nullptr;
   const std::int8_t* h = nullptr;
   std::int8_t* y = nullptr;      // the next h, which is elsewhere
@@ -44,18 +44,19 @@ struct State {
   std::int8_t* inner = nullptr;  // hidden: before the projection
 };
 
-std::int16_t sum_of_gate(const FixedLstmAttrs& attrs, const FixedLstmCall& call, const State& s, int gate,
+std::int16_t sum_of_gate(const FixedLstmAttrs& attrs, const FixedLstmCall& call, const FixedLstmState& s, int gate,
                          std::int64_t j) {
   const std::int64_t line = gate * call.hidden + j;
   const auto at = static_cast<std::size_t>(gate);
-  const std::int32_t of_x = dot(s.x, attrs.x_zero_point, call.w + line * call.inputs, call.inputs, call.bias[line]);
-  const std::int32_t of_h = dot(s.h, attrs.h_zero_point, call.r + line * call.outputs, call.outputs, 0);
+  const std::int32_t of_x =
+      fixed_lstm_dot(s.x, attrs.x_zero_point, call.w + line * call.inputs, call.inputs, call.bias[line]);
+  const std::int32_t of_h = fixed_lstm_dot(s.h, attrs.h_zero_point, call.r + line * call.outputs, call.outputs, 0);
   const std::int16_t first = saturated16(times(attrs.of_x[at], of_x));
   return saturated16(std::int64_t{times(attrs.of_h[at], of_h)} + first);
 }
 
 // Element j of the cell, and of what the layer gives before a projection.
-void step_element(const FixedLstmAttrs& attrs, const FixedLstmCall& call, const State& s, std::int64_t j) {
+void step_element(const FixedLstmAttrs& attrs, const FixedLstmCall& call, const FixedLstmState& s, std::int64_t j) {
   const auto sum = [&](int gate) { return sum_of_gate(attrs, call, s, gate, j); };
   const std::int32_t f = fixed_sigmoid16(sum(kForgetGate)), g = fixed_tanh16(sum(kCandidate), 3);
   const std::int32_t i = call.gates == 4 ? fixed_sigmoid16(sum(kInputGate)) : kOne - f;
@@ -67,7 +68,7 @@ void step_element(const FixedLstmAttrs& attrs, const FixedLstmCall& call, const 
   s.inner[j] = saturated8(std::int64_t{times(attrs.hidden, y)} + attrs.hidden_zero_point);
 }
 
-void step(const FixedLstmAttrs& attrs, const FixedLstmCall& call, const State& s) {
+void step(const FixedLstmAttrs& attrs, const FixedLstmCall& call, const FixedLstmState& s) {
   for (std::int64_t j = 0; j < call.hidden; ++j) step_element(attrs, call, s, j);
   if (call.projection == nullptr) {
     std::copy_n(s.inner, call.hidden, s.y);
@@ -76,13 +77,13 @@ void step(const FixedLstmAttrs& attrs, const FixedLstmCall& call, const State& s
   for (std::int64_t p = 0; p < call.outputs; ++p) {
     const std::int32_t bias = call.projection_bias == nullptr ? 0 : call.projection_bias[p];
     const std::int32_t sum =
-        dot(s.inner, attrs.hidden_zero_point, call.projection + p * call.hidden, call.hidden, bias);
+        fixed_lstm_dot(s.inner, attrs.hidden_zero_point, call.projection + p * call.hidden, call.hidden, bias);
     s.y[p] =
         clipped(saturated8(std::int64_t{times(attrs.projection, sum)} + attrs.h_zero_point), attrs.projection_clip);
   }
 }
 
-Problem check_attrs(const FixedLstmAttrs& attrs) {
+Problem check_fixed_lstm_attrs(const FixedLstmAttrs& attrs) {
   for (const auto& list : {attrs.of_x, attrs.of_h}) {
     for (const FixedMultiplier& factor : list) {
       if (!factor.is_valid()) return shape_error("factor of a gate", "one beyond 31 bits", "a fixed-point number");
@@ -100,7 +101,7 @@ Problem check_attrs(const FixedLstmAttrs& attrs) {
 
 Result<std::vector<Fact>> infer_fixed_lstm(const Attrs& attrs, InputFacts inputs) {
   const auto& lstm = attrs.as<FixedLstmAttrs>();
-  if (auto problem = check_attrs(lstm)) return *problem;
+  if (auto problem = check_fixed_lstm_attrs(lstm)) return *problem;
   const Fact &x = *inputs[kFixedLstmX], &w = *inputs[kFixedLstmW], &r = *inputs[kFixedLstmR];
   for (const auto& [name, fact] : {std::pair("x", &x), std::pair("w", &w), std::pair("r", &r)}) {
     if (auto problem = first_of({check_dtype(name, *fact, {DType::s8}), check_rank(name, *fact, 3, 3)}))
@@ -152,8 +153,8 @@ FixedLstmCall FixedLstmCall::sizes_of(const Shape& x, const Shape& w, const Shap
 std::size_t FixedLstmCall::scratch_bytes() const { return static_cast<std::size_t>(3 * hidden + outputs); }
 
 void run_fixed_lstm(const FixedLstmAttrs& attrs, const FixedLstmCall& call, std::int64_t sequence, std::byte* scratch) {
-  State s{.c = reinterpret_cast<std::int16_t*>(scratch),
-          .inner = reinterpret_cast<std::int8_t*>(scratch + 2 * call.hidden)};
+  FixedLstmState s{.c = reinterpret_cast<std::int16_t*>(scratch),
+                   .inner = reinterpret_cast<std::int8_t*>(scratch + 2 * call.hidden)};
   std::int8_t* const first = s.inner + call.hidden;
   if (call.c != nullptr) std::copy_n(call.c + sequence * call.hidden, call.hidden, s.c);
   else std::fill_n(s.c, call.hidden, std::int16_t{0});

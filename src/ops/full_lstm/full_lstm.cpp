@@ -15,7 +15,7 @@ Problem check_clip(std::string_view what, float clip) {
   return clip >= 0.0f ? std::nullopt : Problem(shape_error(std::string(what), std::to_string(clip), "0 or more"));
 }
 
-Problem check_attrs(const FullLstmAttrs& attrs) {
+Problem check_full_lstm_attrs(const FullLstmAttrs& attrs) {
   if (auto problem = check_cell_function("function", attrs.function)) return problem;
   for (const auto& list : {attrs.w_scale, attrs.r_scale}) {
     for (const float scale : list) {
@@ -27,7 +27,7 @@ Problem check_attrs(const FullLstmAttrs& attrs) {
 }
 
 Result<std::vector<Fact>> infer_full_lstm(const Attrs& attrs, InputFacts inputs) {
-  if (auto problem = check_attrs(attrs.as<FullLstmAttrs>())) return *problem;
+  if (auto problem = check_full_lstm_attrs(attrs.as<FullLstmAttrs>())) return *problem;
   const Fact &x = *inputs[kFullLstmX], &w = *inputs[kFullLstmW], &r = *inputs[kFullLstmR];
   if (auto problem = first_of({check_dtype("x", x, {DType::f32}), check_rank("x", x, 3, 3),
                                check_dtype("w", w, {DType::f32, DType::s8}), check_rank("w", w, 3, 3),

@@ -10,13 +10,13 @@ namespace octavo {
 namespace {
 
 // A row of floats as integers, which stand for scale * (value - zero_point).
-struct Row {
+struct LstmRow {
   const std::int8_t* values = nullptr;
   float scale = 1.0f;
   std::int32_t zero_point = 0;
 };
 
-Row row_of(DynamicForm form, const float* x, std::int64_t n, std::int8_t* to) {
+LstmRow lstm_row_of(DynamicForm form, const float* x, std::int64_t n, std::int8_t* to) {
   float lowest = 0.0f, highest = 0.0f;
   for (std::int64_t i = 0; i < n; ++i) {
     lowest = x[i] < lowest ? x[i] : lowest;
@@ -28,7 +28,7 @@ Row row_of(DynamicForm form, const float* x, std::int64_t n, std::int8_t* to) {
 }
 
 // What steps of a sequence work on. Lines of gates are `hidden` long.
-struct State {
+struct LstmState {
   const float* x = nullptr;
   const float* h = nullptr;
   float *c = nullptr, *gates = nullptr;
@@ -40,7 +40,7 @@ class Steps {
  public:
   Steps(const FullLstmAttrs& attrs, const FullLstmCall& call) : attrs_(attrs), call_(call) {}
 
-  void run(const State& s, float* y) const {
+  void run(const LstmState& s, float* y) const {
     const std::int64_t n = call_.hidden;
     std::fill_n(s.gates, call_.gates * n, 0.0f);
     add_products(s.x, call_.inputs, call_.w, attrs_.w_scale, s);
@@ -73,7 +73,7 @@ class Steps {
       sums[j] += sum;
     }
   }
-  void add_bytes(const Row& x, std::int64_t depth, const std::int8_t* weights, float scale, std::int64_t lines,
+  void add_bytes(const LstmRow& x, std::int64_t depth, const std::int8_t* weights, float scale, std::int64_t lines,
                  float* sums) const {
     for (std::int64_t j = 0; j < lines; ++j) {
       std::uint32_t sum = 0;  // wraps where it leaves 32 bits
@@ -84,11 +84,11 @@ class Steps {
   }
 
   void add_products(const float* x, std::int64_t depth, const std::byte* weights, const std::array<float, 4>& scales,
-                    const State& s) const {
+                    const LstmState& s) const {
     const std::int64_t n = call_.hidden;
     if (!call_.has_bytes)
       return add_floats(x, depth, reinterpret_cast<const float*>(weights), call_.gates * n, s.gates);
-    const Row row = row_of(attrs_.form, x, depth, s.bytes);
+    const LstmRow row = lstm_row_of(attrs_.form, x, depth, s.bytes);
     const auto* bytes = reinterpret_cast<const std::int8_t*>(weights);
     for (std::int64_t gate = 0; gate < call_.gates; ++gate)
       add_bytes(row, depth, bytes + gate * n * depth, scales[static_cast<std::size_t>(gate + 4 - call_.gates)], n,
@@ -125,7 +125,7 @@ class Steps {
     for (std::int64_t j = 0; j < n; ++j) line[j] = static_cast<float>((line[j] - mean) * inverse) * norms[j];
   }
 
-  void project(const State& s, float* y) const {
+  void project(const LstmState& s, float* y) const {
     if (call_.projection == nullptr) {
       std::copy_n(s.inner, call_.hidden, y);
       return;
@@ -134,7 +134,7 @@ class Steps {
     if (call_.projection_bias != nullptr) std::copy_n(call_.projection_bias, n, y);
     else std::fill_n(y, n, 0.0f);
     if (call_.has_bytes)
-      add_bytes(row_of(attrs_.form, s.inner, call_.hidden, s.bytes), call_.hidden,
+      add_bytes(lstm_row_of(attrs_.form, s.inner, call_.hidden, s.bytes), call_.hidden,
                 reinterpret_cast<const std::int8_t*>(call_.projection), attrs_.projection_scale, n, y);
     else add_floats(s.inner, call_.hidden, reinterpret_cast<const float*>(call_.projection), n, y);
     for (std::int64_t p = 0; p < n; ++p) y[p] = clipped(y[p], attrs_.projection_clip);
@@ -181,7 +181,7 @@ void FullLstmCall::take(std::size_t input, const std::byte* data) {
 std::int64_t FullLstmCall::scratch_floats() const { return (gates + 2) * hidden + outputs + floats_of_bytes(*this); }
 
 void run_full_lstm(const FullLstmAttrs& attrs, const FullLstmCall& call, std::int64_t sequence, float* scratch) {
-  State s{.c = scratch, .gates = scratch + call.hidden};
+  LstmState s{.c = scratch, .gates = scratch + call.hidden};
   s.inner = s.gates + call.gates * call.hidden;
   float* const first = s.inner + call.hidden;
   s.bytes = reinterpret_cast<std::int8_t*>(first + call.outputs);

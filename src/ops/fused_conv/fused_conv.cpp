@@ -12,7 +12,7 @@
 namespace octavo {
 namespace {
 
-ConvShapes shapes_of(const FusedConvAttrs& conv) {
+ConvShapes fused_conv_shapes_of(const FusedConvAttrs& conv) {
   return {.window = conv.window, .groups = conv.groups, .layout = Layout::channels_last};
 }
 
@@ -25,7 +25,7 @@ Result<std::vector<Fact>> infer_fused_conv(const Attrs& attrs, InputFacts inputs
   if (auto problem =
           first_of({check_dtype("x", x, {DType::f32}), check_dtype("w", w, {DType::f32}), check_rank("x", x, 4, 4)}))
     return *problem;
-  auto dims = conv_dims(shapes_of(conv), x.shape, w.shape);
+  auto dims = conv_dims(fused_conv_shapes_of(conv), x.shape, w.shape);
   if (!dims) return std::move(dims).errors();
   if (bias != nullptr) {
     if (auto problem = first_of({check_dtype("bias", *bias, {DType::f32}), check_shape("bias", *bias, {w.shape[0]})}))

@@ -11,11 +11,11 @@
 namespace octavo {
 namespace {
 
-ConvShapes shapes_of(const HybridConvAttrs& conv) {
+ConvShapes hybrid_conv_shapes_of(const HybridConvAttrs& conv) {
   return {.window = conv.window, .groups = conv.groups, .layout = Layout::channels_last};
 }
 
-Problem check_zero_points(const HybridConvAttrs& conv, const Fact& x, const Fact& zero) {
+Problem check_hybrid_conv_zero_points(const HybridConvAttrs& conv, const Fact& x, const Fact& zero) {
   if (auto wrong = check_dtype("x_zero_point", zero, {DType::u8})) return wrong;
   const Dim rows = zero.shape.elements(), images = x.shape[0], pixels = images * x.shape[1] * x.shape[2];
   if (is_same(rows, images) || is_one(rows) || (conv.is_pointwise() && is_same(rows, pixels))) return std::nullopt;
@@ -37,11 +37,11 @@ Result<std::vector<Fact>> infer_hybrid_conv(const Attrs& attrs, InputFacts input
   const Fact& w = *inputs[kHybridW];
   auto wrong = first_of({check_dtype("x", x, {DType::u8}), check_rank("x", x, 4, 4), check_dtype("w", w, {DType::s8})});
   if (wrong) return *wrong;
-  auto dims = conv_dims(shapes_of(conv), x.shape, w.shape);
+  auto dims = conv_dims(hybrid_conv_shapes_of(conv), x.shape, w.shape);
   if (!dims) return std::move(dims).errors();
   if (!checked_elements(*dims)) return one_output(DType::f32, *std::move(dims));
   const Fact& zero = *inputs[kHybridXZero];
-  if ((wrong = check_zero_points(conv, x, zero))) return *wrong;
+  if ((wrong = check_hybrid_conv_zero_points(conv, x, zero))) return *wrong;
   if (const Fact* offset = fact_at(inputs, kHybridOffset)) {
     wrong = first_of({check_dtype("w_offset", *offset, {DType::s32}), check_shape("w_offset", *offset, {w.shape[0]})});
     if (wrong) return *wrong;
@@ -54,8 +54,8 @@ Result<std::vector<Fact>> infer_hybrid_conv(const Attrs& attrs, InputFacts input
 }
 
 // (x - x_zero) * (w + w_offset), wrapping.
-std::uint32_t dot(const std::uint8_t* x, std::int32_t x_zero, const std::int8_t* w, std::uint32_t w_offset,
-                  std::int64_t count) {
+std::uint32_t hybrid_conv_dot(const std::uint8_t* x, std::int32_t x_zero, const std::int8_t* w, std::uint32_t w_offset,
+                              std::int64_t count) {
   std::uint32_t sum = 0;
   for (std::int64_t i = 0; i < count; ++i)
     sum += static_cast<std::uint32_t>(x[i] - x_zero) * (static_cast<std::uint32_t>(w[i]) + w_offset);
@@ -82,8 +82,8 @@ void reference_hybrid_conv(const Attrs& attrs, InputViews inputs, OutputViews ou
           inputs[kHybridX].as<std::uint8_t>() + n * image.batch_stride + oc / channels_per_group * depth;
       std::uint32_t acc = 0;
       for (const Tap& tap : inside) {
-        acc += dot(x + tap.image, x_zero, w + (oc * taps + tap.kernel) * depth,
-                   offset == nullptr ? 0u : static_cast<std::uint32_t>(offset[oc]), depth);
+        acc += hybrid_conv_dot(x + tap.image, x_zero, w + (oc * taps + tap.kernel) * depth,
+                               offset == nullptr ? 0u : static_cast<std::uint32_t>(offset[oc]), depth);
       }
       epilogue.store(at * result.channels + oc, static_cast<std::int32_t>(acc));
     }

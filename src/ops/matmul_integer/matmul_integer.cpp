@@ -13,7 +13,8 @@ namespace {
 
 // One element, one per row or column ([M] or [N]), or with the leading axes of the matrix itself ([...,M,1] or
 // [...,1,N]).
-Problem check_zero_points(std::string_view what, const Fact& zero, const Fact& matrix, int reduced_axis) {
+Problem check_matmul_integer_zero_points(std::string_view what, const Fact& zero, const Fact& matrix,
+                                         int reduced_axis) {
   if (auto problem = check_same_dtype(what, zero, matrix.dtype)) return problem;
   if (!check_scalar(what, zero)) return std::nullopt;
   const int rank = matrix.shape.rank();
@@ -37,10 +38,10 @@ Result<std::vector<Fact>> infer_matmul_integer(const Attrs&, InputFacts inputs) 
   auto product = Product::of(a.shape, b.shape);
   if (!product) return std::move(product).errors();
   if (const Fact* zero = fact_at(inputs, 2)) {
-    if (auto problem = check_zero_points("a_zp", *zero, a, -1)) return *problem;
+    if (auto problem = check_matmul_integer_zero_points("a_zp", *zero, a, -1)) return *problem;
   }
   if (const Fact* zero = fact_at(inputs, 3)) {
-    if (auto problem = check_zero_points("b_zp", *zero, b, -2)) return *problem;
+    if (auto problem = check_matmul_integer_zero_points("b_zp", *zero, b, -2)) return *problem;
   }
   return one_output(DType::s32, std::move(product->dims));
 }

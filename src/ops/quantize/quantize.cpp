@@ -10,7 +10,7 @@
 namespace octavo {
 namespace {
 
-ScaleLayout layout_of(const QuantizeAttrs& attrs) { return {.axis = attrs.axis, .block = attrs.block}; }
+ScaleLayout quantize_layout_of(const QuantizeAttrs& attrs) { return {.axis = attrs.axis, .block = attrs.block}; }
 
 IntegerRange range_of(const QuantizeAttrs& attrs) {
   if (attrs.lowest == 0 && attrs.highest == 0) return range_of(attrs.to);
@@ -34,12 +34,12 @@ Result<std::vector<Fact>> infer_quantize(const Attrs& attrs, InputFacts inputs) 
   if (auto problem = check_range_of_type(quantize)) return *problem;
   const auto problem = first_of({check_dtype("x", x, {DType::f32, DType::f16, DType::s32}),
                                  check_dtype("scale", scale, {DType::f32, DType::f16}),
-                                 check_scales(layout_of(quantize), x.shape, scale, zero_point)});
+                                 check_scales(quantize_layout_of(quantize), x.shape, scale, zero_point)});
   if (problem) return *problem;
   if (zero_point != nullptr) {
     if (auto wrong = check_same_dtype("zero_point", *zero_point, quantize.to)) return *wrong;
   }
-  return one_output(quantize.to, x.shape.to_vector(), known_quant(layout_of(quantize), scale, zero_point));
+  return one_output(quantize.to, x.shape.to_vector(), known_quant(quantize_layout_of(quantize), scale, zero_point));
 }
 
 // x / scale in the type of the scale; f32 holds the exact quotient of two f16 well enough to round once more.
@@ -56,7 +56,7 @@ void reference_quantize(const Attrs& attrs, InputViews inputs, OutputViews outpu
 
 void quantize_elements(const QuantizeAttrs& quantize, InputViews inputs, const TensorView& y, std::int64_t begin,
                        std::int64_t end) {
-  const ScaleLayout layout = layout_of(quantize);
+  const ScaleLayout layout = quantize_layout_of(quantize);
   const IntegerRange range = range_of(quantize);
   const auto lowest = static_cast<std::int32_t>(range.lowest), highest = static_cast<std::int32_t>(range.highest);
   const bool is_away = is_fixed_point(quantize.profile) && inputs[1].dtype == DType::f32;

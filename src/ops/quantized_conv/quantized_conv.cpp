@@ -11,7 +11,7 @@
 namespace octavo {
 namespace {
 
-ConvShapes shapes_of(const QuantizedConvAttrs& conv) {
+ConvShapes quantized_conv_shapes_of(const QuantizedConvAttrs& conv) {
   return {.window = conv.window, .groups = conv.groups, .layout = Layout::channels_last};
 }
 
@@ -25,7 +25,7 @@ Result<std::vector<Fact>> infer_quantized_conv(const Attrs& attrs, InputFacts in
     return *wrong;
   const IntegerRange range = range_of(x.dtype);
   if (auto wrong = check_range("x_zero_point", conv.x_zero_point, range.lowest, range.highest)) return *wrong;
-  auto dims = conv_dims(shapes_of(conv), x.shape, w.shape);
+  auto dims = conv_dims(quantized_conv_shapes_of(conv), x.shape, w.shape);
   if (!dims) return std::move(dims).errors();
   if (!checked_elements(*dims)) return one_output(conv.epilogue.to, *std::move(dims));
   if (auto wrong = first_of({check_dtype("bias", bias, {DType::s32}), check_shape("bias", bias, {w.shape[0]})}))
@@ -43,7 +43,7 @@ Result<std::vector<Fact>> infer_quantized_conv(const Attrs& attrs, InputFacts in
 
 // Wraps where it leaves 32 bits.
 template <class X>
-std::uint32_t dot(const X* x, const std::int8_t* w, std::uint32_t w_offset, std::int64_t count) {
+std::uint32_t quantized_conv_dot(const X* x, const std::int8_t* w, std::uint32_t w_offset, std::int64_t count) {
   std::uint32_t sum = 0;
   for (std::int64_t i = 0; i < count; ++i)
     sum += static_cast<std::uint32_t>(x[i]) * (static_cast<std::uint32_t>(w[i]) + w_offset);
@@ -73,7 +73,7 @@ void convolve(const QuantizedConvAttrs& conv, InputViews inputs, const TensorVie
             has_view(inputs, kConvOffset) ? static_cast<std::uint32_t>(inputs[kConvOffset].as<std::int32_t>()[oc]) : 0u;
         auto acc = static_cast<std::uint32_t>(inputs[kConvBias].as<std::int32_t>()[oc]);
         for (const X* row : rows) {
-          acc += dot(row + first_channel, w, w_offset, depth);
+          acc += quantized_conv_dot(row + first_channel, w, w_offset, depth);
           w += depth;
         }
         epilogue.store((n * result.positions() + position) * result.channels + oc, static_cast<std::int32_t>(acc));

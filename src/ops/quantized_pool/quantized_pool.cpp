@@ -14,7 +14,7 @@
 namespace octavo {
 namespace {
 
-Problem check_attrs(const QuantizedPoolAttrs& pool, DType x) {
+Problem check_quantized_pool_attrs(const QuantizedPoolAttrs& pool, DType x) {
   const IntegerRange range = range_of(x);
   const auto is_large = [](std::int64_t size) { return size > 2048; };
   if (pool.form == QuantizedPoolForm::integer_average &&
@@ -29,7 +29,7 @@ Result<std::vector<Fact>> infer_quantized_pool(const Attrs& attrs, InputFacts in
   const auto& pool = attrs.as<QuantizedPoolAttrs>();
   const Fact& x = *inputs[0];
   if (auto problem = first_of({check_dtype("x", x, {DType::u8, DType::s8}), check_rank("x", x, 4, 4)})) return *problem;
-  if (auto problem = check_attrs(pool, x.dtype)) return *problem;
+  if (auto problem = check_quantized_pool_attrs(pool, x.dtype)) return *problem;
   auto dims = pool_dims(pool.window, x.shape, Layout::channels_last, pool.rounding);
   if (!dims) return std::move(dims).errors();
   if (!checked_elements(*dims)) return one_output(pool.epilogue.to, *std::move(dims));

@@ -49,7 +49,7 @@ Result<std::vector<Fact>> infer_quantized_softmax(const Attrs& attrs, InputFacts
 }
 
 // The largest value of a line.
-std::int32_t largest_of(const ConstTensorView& x, std::int64_t first, std::int64_t length) {
+std::int32_t quantized_softmax_largest_of(const ConstTensorView& x, std::int64_t first, std::int64_t length) {
   std::int32_t largest = -128;
   for (std::int64_t i = 0; i < length; ++i) largest = std::max(largest, load_8bit(x.data, x.dtype, first + i));
   return largest;
@@ -59,7 +59,7 @@ std::int32_t largest_of(const ConstTensorView& x, std::int64_t first, std::int64
 void fixed_line(const QuantizedSoftmaxAttrs& softmax, InputViews inputs, std::int64_t first, std::int64_t length,
                 std::byte* y) {
   const ConstTensorView& x = inputs[0];
-  const std::int32_t largest = largest_of(x, first, length);
+  const std::int32_t largest = quantized_softmax_largest_of(x, first, length);
   const auto exponential = [&](std::int64_t i) {
     return inputs[1].as<std::int32_t>()[255 - (largest - load_8bit(x.data, x.dtype, first + i))];
   };
@@ -83,7 +83,7 @@ void reference_quantized_softmax(const Attrs& attrs, InputViews inputs, OutputVi
       fixed_line(softmax, inputs, first, length, outputs[0].data);
       continue;
     }
-    const std::int32_t largest = largest_of(x, first, length);
+    const std::int32_t largest = quantized_softmax_largest_of(x, first, length);
     const auto exponential = [&](std::int64_t i) {
       return exponentials[255 - (largest - load_8bit(x.data, x.dtype, first + i))];
     };

@@ -11,7 +11,7 @@ std::int64_t length_of(const Sequences& all, std::int64_t sequence) {
 }
 
 // Of the step of a sequence of so many steps, in [steps, batch].
-std::int64_t row_of(const Sequences& all, std::int64_t sequence, std::int64_t length, std::int64_t step) {
+std::int64_t sequence_row_of(const Sequences& all, std::int64_t sequence, std::int64_t length, std::int64_t step) {
   return (all.is_backward ? length - 1 - step : step) * all.batch + sequence;
 }
 
@@ -32,7 +32,7 @@ void end(const Cell& cell, const Sequences& all, const CellBlock& block) {
   for (int i = 0; i < block.count; ++i) {
     const std::int64_t sequence = block.first_sequence + i, length = length_of(all, sequence);
     if (length == 0) continue;
-    const float* h = all.y + row_of(all, sequence, length, length - 1) * cell.hidden + block.first_unit;
+    const float* h = all.y + sequence_row_of(all, sequence, length, length - 1) * cell.hidden + block.first_unit;
     std::copy_n(h, block.units, all.last + sequence * cell.hidden + block.first_unit);
   }
 }
@@ -57,9 +57,9 @@ void run_block(const Cell& cell, const Sequences& all, const CellBlock& block, s
       std::fill_n(all.y + (s * all.batch + sequence) * cell.hidden + block.first_unit, block.units, 0.0f);
       continue;
     }
-    const std::int64_t row = row_of(all, sequence, length, s);
+    const std::int64_t row = sequence_row_of(all, sequence, length, s);
     rows.x[rows.count] = all.x + row * width + block.first_unit;
-    rows.h[rows.count] = s == 0 ? all.last + at : all.y + row_of(all, sequence, length, s - 1) * cell.hidden;
+    rows.h[rows.count] = s == 0 ? all.last + at : all.y + sequence_row_of(all, sequence, length, s - 1) * cell.hidden;
     rows.h_next[rows.count] = all.y + row * cell.hidden + block.first_unit;
     if (cell.kind == RecurrenceKind::lstm)
       rows.c[rows.count] = all.last + all.batch * cell.hidden + at + block.first_unit;

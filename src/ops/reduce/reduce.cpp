@@ -74,8 +74,8 @@ Offsets offsets_of(const ReduceAttrs& reduce, const Shape& shape) {
   return offsets;
 }
 
-double larger(double a, double b) { return std::isnan(a) || a > b ? a : b; }
-double smaller(double a, double b) { return std::isnan(a) || a < b ? a : b; }
+double larger_or_nan(double a, double b) { return std::isnan(a) || a > b ? a : b; }
+double smaller_or_nan(double a, double b) { return std::isnan(a) || a < b ? a : b; }
 
 double start_of(ReduceKind kind) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -93,7 +93,7 @@ double fold_floats(ReduceKind kind, std::int64_t count, const Get& at) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   double largest = -infinity;
   if (kind == ReduceKind::log_sum_exp) {
-    for (std::int64_t i = 0; i < count; ++i) largest = larger(at(i), largest);
+    for (std::int64_t i = 0; i < count; ++i) largest = larger_or_nan(at(i), largest);
     if (std::isinf(largest)) return largest;
   }
   double result = start_of(kind);
@@ -103,8 +103,8 @@ double fold_floats(ReduceKind kind, std::int64_t count, const Get& at) {
       case ReduceKind::sum:
       case ReduceKind::mean:
       case ReduceKind::log_sum: result += x; break;
-      case ReduceKind::max: result = larger(x, result); break;
-      case ReduceKind::min: result = smaller(x, result); break;
+      case ReduceKind::max: result = larger_or_nan(x, result); break;
+      case ReduceKind::min: result = smaller_or_nan(x, result); break;
       case ReduceKind::prod: result *= x; break;
       case ReduceKind::l1: result += std::fabs(x); break;
       case ReduceKind::l2:
@@ -127,13 +127,13 @@ float fold_f32(ReduceKind kind, std::int64_t count, const Get& at) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   double largest = -infinity;
   if (kind == ReduceKind::log_sum_exp) {
-    for (std::int64_t i = 0; i < count; ++i) largest = larger(at(i), largest);
+    for (std::int64_t i = 0; i < count; ++i) largest = larger_or_nan(at(i), largest);
     if (std::isinf(largest)) return static_cast<float>(largest);
   }
   const auto join = [kind](double state, double value) {
     switch (kind) {
-      case ReduceKind::max: return larger(value, state);
-      case ReduceKind::min: return smaller(value, state);
+      case ReduceKind::max: return larger_or_nan(value, state);
+      case ReduceKind::min: return smaller_or_nan(value, state);
       case ReduceKind::prod: return state * value;
       default: return state + value;
     }

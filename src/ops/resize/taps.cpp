@@ -8,7 +8,7 @@ namespace octavo {
 namespace {
 
 // What the formulas need of one axis.
-struct Axis {
+struct TapAxis {
   std::int64_t input = 0;
   std::int64_t output = 0;
   float scale = 1.0f;
@@ -18,7 +18,7 @@ struct Axis {
 
 // Where output position `position` lies in the input. In f32, as ONNX Runtime computes it: ties of `nearest` depend on
 // it.
-float source_coordinate(ResizeCoordinates coordinates, const Axis& axis, std::int64_t position) {
+float source_coordinate(ResizeCoordinates coordinates, const TapAxis& axis, std::int64_t position) {
   const auto x = static_cast<float>(position);
   const auto input = static_cast<float>(axis.input);
   const auto output = static_cast<float>(axis.output);
@@ -58,7 +58,7 @@ double cubic_weight(double a, double distance) {
 
 // Neighbours base + start ... base + 1 - start of a coordinate base + ratio with ratio in (0, 1]; outside the axis its
 // edge counts.
-void add_taps(const ResizeAttrs& resize, const Axis& axis, double x, std::vector<ResizeTap>& taps) {
+void add_taps(const ResizeAttrs& resize, const TapAxis& axis, double x, std::vector<ResizeTap>& taps) {
   const double base = std::ceil(x) - 1.0;
   const double reach = resize.mode == ResizeMode::linear ? 1.0 : 2.0;
   const double shrink = resize.antialias ? std::min(1.0, static_cast<double>(axis.scale)) : 1.0;
@@ -82,7 +82,7 @@ void add_taps(const ResizeAttrs& resize, const Axis& axis, double x, std::vector
 
 // Linear without antialiasing: the two neighbours of the coordinate clamped into the axis, weights in f32 as ONNX
 // Runtime computes them.
-void add_linear_taps(const Axis& axis, float x, std::vector<ResizeTap>& taps) {
+void add_linear_taps(const TapAxis& axis, float x, std::vector<ResizeTap>& taps) {
   const float at = std::clamp(x, 0.0f, static_cast<float>(axis.input - 1));
   const std::int64_t first = std::min(static_cast<std::int64_t>(at), axis.input - 1);
   const std::int64_t second = std::min(first + 1, axis.input - 1);
@@ -91,7 +91,7 @@ void add_linear_taps(const Axis& axis, float x, std::vector<ResizeTap>& taps) {
   taps.push_back({second, is_one ? 0.5f : std::fabs(at - static_cast<float>(first))});
 }
 
-bool is_identity(const ResizeAttrs& resize, const Axis& axis) {
+bool is_identity(const ResizeAttrs& resize, const TapAxis& axis) {
   return axis.input == axis.output && axis.scale == 1.0f && resize.coordinates != ResizeCoordinates::tf_crop_and_resize;
 }
 
@@ -103,7 +103,7 @@ bool is_plain_linear(const ResizeAttrs& resize) {
 
 AxisTaps AxisTaps::of(const ResizeAttrs& resize, std::int64_t size, int axis_number) {
   const auto i = static_cast<std::size_t>(axis_number);
-  Axis axis{.input = size, .output = resize.sizes[i], .scale = resize.scales[i]};
+  TapAxis axis{.input = size, .output = resize.sizes[i], .scale = resize.scales[i]};
   if (axis.scale == 0.0f)
     axis.scale = static_cast<float>(static_cast<double>(axis.output) / static_cast<double>(axis.input));
   const bool is_crop = resize.coordinates == ResizeCoordinates::tf_crop_and_resize;

@@ -38,7 +38,7 @@ float average_of(const RoiSample& sample, const std::array<float, 4>& x) {
   return sample.weights[0] * x[0] + sample.weights[1] * x[1] + sample.weights[2] * x[2] + sample.weights[3] * x[3];
 }
 
-float largest_of(const RoiSample& sample, const std::array<float, 4>& x) {
+float roi_align_largest_of(const RoiSample& sample, const std::array<float, 4>& x) {
   float best = sample.weights[0] * x[0];
   for (std::size_t i = 1; i < 4; ++i) best = std::max(best, sample.weights[i] * x[i]);
   return best;
@@ -54,7 +54,7 @@ float pooled(const RoiAlignAttrs& attrs, const RoiGrid& grid, RoiPlace at, const
       std::array<float, 4> values{};
       for (std::size_t i = 0; i < 4 && sample.is_inside; ++i)
         values[i] = x[sample.rows[i / 2] * image.strides[0] + sample.columns[i % 2] * image.strides[1]];
-      if (is_max) result = std::max(result, largest_of(sample, values));
+      if (is_max) result = std::max(result, roi_align_largest_of(sample, values));
       else result += average_of(sample, values);
     }
   }

@@ -22,7 +22,7 @@ bool is_inside(const Dim& start, std::int64_t step, const Dim& size, const Dim& 
   return size - 1 <= room;
 }
 
-Result<std::vector<Fact>> infer_slice(const Attrs& attrs, InputFacts inputs) {
+Result<std::vector<Fact>> infer_slice_slice(const Attrs& attrs, InputFacts inputs) {
   const Fact& x = *inputs[0];
   const auto& slice = attrs.as<SliceAttrs>();
   const auto rank = static_cast<std::size_t>(x.shape.rank());
@@ -36,7 +36,7 @@ Result<std::vector<Fact>> infer_slice(const Attrs& attrs, InputFacts inputs) {
   return std::vector<Fact>{moved_fact(x, OpenShape(slice.sizes))};
 }
 
-void reference_slice(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
+void slice_reference_slice(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
   const auto& slice = attrs.as<SliceAttrs>();
   if (outputs[0].shape.elements() == 0) return;
   std::vector<std::int64_t> strides = inputs[0].shape.strides();
@@ -77,8 +77,8 @@ const OpSpec kSlice{
     .name = "slice",
     .summary = "y[i] = x[starts + i * steps]",
     .inputs = {"x"},
-    .infer = infer_slice,
-    .reference = reference_slice,
+    .infer = infer_slice_slice,
+    .reference = slice_reference_slice,
     .decode_attrs = decode_attrs_as<SliceAttrs>,
     .for_one_image = one_image_of_slice,
     .elements = elements_are<Elements::moved>,

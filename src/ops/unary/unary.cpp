@@ -49,7 +49,7 @@ bool takes_integers(UnaryKind kind) {
   }
 }
 
-bool takes(UnaryKind kind, DType dtype) {
+bool unary_takes(UnaryKind kind, DType dtype) {
   if (dtype == DType::boolean) return kind == UnaryKind::identity || kind == UnaryKind::logical_not;
   if (is_integer(dtype)) return takes_integers(kind);
   return kind != UnaryKind::logical_not && kind != UnaryKind::bitwise_not;
@@ -59,7 +59,7 @@ Result<std::vector<Fact>> infer_unary(const Attrs& attrs, InputFacts inputs) {
   const auto& unary = attrs.as<UnaryAttrs>();
   const Fact& x = *inputs[0];
   const std::string op(name_of(unary.kind));
-  if (!takes(unary.kind, x.dtype))
+  if (!unary_takes(unary.kind, x.dtype))
     return shape_error(op, std::string(name_of(x.dtype)) + " input", "another element type");
   if (std::isnan(unary.alpha) || std::isnan(unary.beta)) return shape_error(op, "NaN in its attributes", "numbers");
   return std::vector<Fact>{{.dtype = is_test(unary.kind) ? DType::boolean : x.dtype, .shape = x.shape}};
@@ -108,7 +108,7 @@ void reference_unary(const Attrs& attrs, InputViews inputs, OutputViews outputs)
 }
 
 // Floats in f64, rounded once; the sigmoid as ONNX Runtime's.
-void reference_in_tables(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
+void unary_reference_in_tables(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
   const auto& unary = attrs.as<UnaryAttrs>();
   const bool is_in_f64 = is_float(inputs[0].dtype) && unary.kind != UnaryKind::sigmoid;
   if (!is_in_f64) return reference_unary(attrs, inputs, outputs);
@@ -206,7 +206,7 @@ const OpSpec kUnaryInTables{
     .summary = "unary, floats from f64 rounded once",
     .inputs = {"x"},
     .infer = infer_unary,
-    .reference = reference_in_tables,
+    .reference = unary_reference_in_tables,
 };
 
 template Attrs::Attrs(UnaryAttrs);

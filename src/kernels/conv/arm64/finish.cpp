@@ -185,7 +185,7 @@ class TilePixels {
 };
 
 template <Addition kAddition, RunScales kRunScales>
-void finish_pixels(const TileArgs& args, const std::int32_t* sums) {
+void conv_arm64_finish_finish_pixels(const TileArgs& args, const std::int32_t* sums) {
   TilePixels<kAddition, kRunScales>(args).finish(sums);
 }
 
@@ -294,15 +294,15 @@ template <RunScales kRunScales>
 TileFinish* added_finish_of(Addition addition) {
   // Behind scales that come in the run nothing is added after a rounding (EpilogueParts).
   if constexpr (kRunScales != RunScales::none) {
-    return addition == Addition::none ? finish_pixels<Addition::none, kRunScales>
-                                      : finish_pixels<Addition::before_rounding, kRunScales>;
+    return addition == Addition::none ? conv_arm64_finish_finish_pixels<Addition::none, kRunScales>
+                                      : conv_arm64_finish_finish_pixels<Addition::before_rounding, kRunScales>;
   } else {
     switch (addition) {
-      case Addition::none: return finish_pixels<Addition::none, kRunScales>;
-      case Addition::before_rounding: return finish_pixels<Addition::before_rounding, kRunScales>;
-      case Addition::real_first: return finish_pixels<Addition::real_first, kRunScales>;
-      case Addition::real_second: return finish_pixels<Addition::real_second, kRunScales>;
-      case Addition::integer: return finish_pixels<Addition::integer, kRunScales>;
+      case Addition::none: return conv_arm64_finish_finish_pixels<Addition::none, kRunScales>;
+      case Addition::before_rounding: return conv_arm64_finish_finish_pixels<Addition::before_rounding, kRunScales>;
+      case Addition::real_first: return conv_arm64_finish_finish_pixels<Addition::real_first, kRunScales>;
+      case Addition::real_second: return conv_arm64_finish_finish_pixels<Addition::real_second, kRunScales>;
+      case Addition::integer: return conv_arm64_finish_finish_pixels<Addition::integer, kRunScales>;
     }
     return nullptr;
   }

@@ -17,7 +17,7 @@ namespace {
 
 // Pixels that one round of the epilogue takes: of 24 vectors at most, which leaves the table its eight registers. Where
 // there are steps enough, each has a small round beside its multiplies (measured: a sixth of a layer with an addition).
-std::int64_t finish_pixels(const AmxLayout& layout, std::int64_t pixels, std::int64_t steps) {
+std::int64_t conv_x86_amx_step_finish_pixels(const AmxLayout& layout, std::int64_t pixels, std::int64_t steps) {
   if (layout.vectors > 3) return 4;
   const std::int64_t small = ceil_div(pixels, 6), rounds = steps >= layout.units * small ? small : ceil_div(pixels, 8);
   return ceil_div(pixels, rounds);
@@ -169,7 +169,7 @@ void AmxStep::lay_out() {
     lines_ = AmxLinesPlan::of(g_, item_lines, host_machine().l2_bytes / 16);
     x_line_bytes_ = lines_.line_bytes;
   }
-  finish_pixels_ = finish_pixels(layout_, units.columns(g_), g_.kernel_h * g_.taps * g_.run_steps());
+  finish_pixels_ = conv_x86_amx_step_finish_pixels(layout_, units.columns(g_), g_.kernel_h * g_.taps * g_.run_steps());
   most_finishes_ = schedule_.at_once * units.lines * ceil_div(units.columns(g_), finish_pixels_);
   finishes_bytes_ = static_cast<std::size_t>(ceil_div(most_finishes_ * std::int64_t{sizeof(AmxFinish)}, 64) * 64);
 }

@@ -185,7 +185,7 @@ Result<std::shared_ptr<const Code>> code_of(Emit emit) {
   }
 }
 
-Result<std::shared_ptr<const Code>> emit_tile(const AmxConfig& config) {
+Result<std::shared_ptr<const Code>> conv_x86_amx_tile_emit_tile(const AmxConfig& config) {
   return code_of([&] {
     std::vector<std::uint8_t> buffer(32768);
     AmxEmitter emitter(config, buffer.data(), buffer.size());
@@ -241,7 +241,7 @@ AmxPalette palette_of(const AmxLayout& layout) {
 
 Result<std::shared_ptr<const Code>> amx_code(const AmxConfig& config) {
   static SharedCache<AmxConfig, Code> cache;
-  return cache.find(config, emit_tile);
+  return cache.find(config, conv_x86_amx_tile_emit_tile);
 }
 
 Result<AmxRegisters> AmxRegisters::create(const AmxLayout& layout) {

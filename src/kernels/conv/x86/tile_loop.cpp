@@ -277,7 +277,7 @@ void TileEmitter::multiply_add(const Xbyak::Xmm& acc, const Xbyak::Xmm& x, const
 
 namespace {
 
-Result<std::shared_ptr<const Code>> emit_tile(const TileConfig& config) {
+Result<std::shared_ptr<const Code>> conv_x86_tile_loop_emit_tile(const TileConfig& config) {
   const auto buffer = std::make_unique_for_overwrite<std::uint8_t[]>(kCodeBytes);
   try {
     TileEmitter emitter(config, buffer.get(), kCodeBytes);
@@ -295,7 +295,7 @@ Result<std::shared_ptr<const Code>> emit_tile(const TileConfig& config) {
 
 Result<std::shared_ptr<const Code>> tile_code(const TileConfig& config) {
   static SharedCache<TileConfig, Code> cache;
-  return cache.find(config, emit_tile);
+  return cache.find(config, conv_x86_tile_loop_emit_tile);
 }
 
 Result<Tile> tile_of(const TileConfig& config) {
