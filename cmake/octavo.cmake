@@ -62,7 +62,7 @@ endfunction()
 # instead of once per source. For work on a folder, where one source changes at a time, the preset `work` compiles file by file (docs/developing.md).
 option(OCTAVO_UNITY "compile the sources of a folder as a few large units" ON)
 if(OCTAVO_UNITY AND NOT CMAKE_CXX_COMPILER_ID MATCHES Clang)
-  add_compile_options(-Wno-subobject-linkage)  # takes each source of a unit for a header that others include, too
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)  # takes each source of a unit for a header that others include, too
 endif()
 set(OCTAVO_UNIT_BYTES 150000)  # of sources: about 3,000 lines, 10 s of a compiler
 
@@ -84,6 +84,9 @@ function(octavo_set_units target)
   endforeach()
 endfunction()
 
+# Folders whose code runs once per file or command. A third of their time would go into what nobody notices; the rest is as CMake's build type says.
+set(OCTAVO_COLD_FOLDERS import export api analyze diagnose cli bindings zoo)
+
 # octavo_library(base USES ...): all of src/base as the static library octavo_base. Files of an instruction set are compiled apart, with its flags.
 function(octavo_library folder)
   cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
@@ -96,6 +99,9 @@ function(octavo_library folder)
     octavo_set_isa_flags(${sources})
     add_library(octavo_${folder} STATIC ${sources})
     octavo_set_units(octavo_${folder} ${sources})
+    if(folder IN_LIST OCTAVO_COLD_FOLDERS)
+      target_compile_options(octavo_${folder} PRIVATE $<$<CONFIG:Release>:-O1>)
+    endif()
     target_include_directories(octavo_${folder} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
     target_link_libraries(octavo_${folder} PUBLIC ${ARG_USES})
   else()

@@ -55,7 +55,7 @@ TEST(GroupTimes, WhatNobodyReadsBelongsToNobody) {
 }
 
 // Three convolutions with ReLU.
-std::string network() {
+std::string auto_precision_network() {
   std::mt19937 random(1);
   std::normal_distribution<float> normal(0.0f, 0.2f);
   testing::ModelBuilder builder;
@@ -79,7 +79,7 @@ std::string network() {
 class SettlePrecision : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_.write("net.onnx", network());
+    folder_.write("net.onnx", auto_precision_network());
     request_.calibrate = "random";
     request_.samples = 2;
     request_.chooses_precision = true;
@@ -94,25 +94,27 @@ class SettlePrecision : public ::testing::Test {
              const std::vector<double>& middle) const {
     std::istringstream log(testing::read_bytes(request_.options.tuning_log));
     const std::string ending = ": int8; fp32;";
-    std::string line, lines, machine, network;
+    std::string line, lines, machine, auto_precision_network;
     while (std::getline(log, line)) {
       lines += line + "\n";
       const auto entry = nlohmann::json::parse(line);
       const std::string subject = entry.value("subject", "");
       if (!subject.ends_with(ending)) continue;
-      network = subject.substr(0, subject.size() - ending.size());
+      auto_precision_network = subject.substr(0, subject.size() - ending.size());
       machine = entry["machine"];
     }
-    ASSERT_TRUE(network.starts_with("network net.onnx ")) << lines;
+    ASSERT_TRUE(auto_precision_network.starts_with("network net.onnx ")) << lines;
     const auto write = [&](const std::string& forms, const std::string& form, const std::vector<double>& ns) {
       nlohmann::json values;
       for (std::size_t i = 0; i < ns.size(); ++i)
         values[i + 1 == ns.size() ? "run_ms" : "group_" + std::to_string(i) + "_ms"] = ns[i] * 1e-6;
       if (ns.empty()) return;
-      lines +=
-          nlohmann::json({{"machine", machine}, {"subject", network + forms}, {"variant", form}, {"values", values}})
-              .dump() +
-          "\n";
+      lines += nlohmann::json({{"machine", machine},
+                               {"subject", auto_precision_network + forms},
+                               {"variant", form},
+                               {"values", values}})
+                   .dump() +
+               "\n";
     };
     write(ending, "int8", int8);
     write(ending, "fp32", fp32);

@@ -12,7 +12,7 @@
 namespace octavo {
 namespace {
 
-Tensor floats(const std::vector<float>& values) {
+Tensor compare_floats(const std::vector<float>& values) {
   return Tensor::of<float>(Shape{1, static_cast<std::int64_t>(values.size())}, values);
 }
 
@@ -21,15 +21,16 @@ TEST(CompareTensors, IntegersStandForReals) {
   const Tensor q = Tensor::of<std::int8_t>(Shape{3}, s8);
   const Tensor real = dequantized(q.view(), 0.25f, -4);
   EXPECT_EQ(real.dtype(), DType::f32);
-  EXPECT_FALSE(compare_tensors(floats({-31, 1, 32.75f}).view(), real.view()).first.has_value());
+  EXPECT_FALSE(compare_tensors(compare_floats({-31, 1, 32.75f}).view(), real.view()).first.has_value());
 }
 
 TEST(Compare, CountsAndFirstDifference) {
-  const Difference same = compare_tensors(floats({1, 2, NAN}).view(), floats({1, 2, NAN}).view());
+  const Difference same = compare_tensors(compare_floats({1, 2, NAN}).view(), compare_floats({1, 2, NAN}).view());
   EXPECT_EQ(same.differing, 0);
   EXPECT_FALSE(same.first);
   EXPECT_TRUE(std::isinf(same.sqnr_db));
-  const Difference other = compare_tensors(floats({3, 4, 0, 0}).view(), floats({3, 4.5, 0, -0.5}).view());
+  const Difference other =
+      compare_tensors(compare_floats({3, 4, 0, 0}).view(), compare_floats({3, 4.5, 0, -0.5}).view());
   EXPECT_EQ(other.differing, 2);
   EXPECT_EQ(other.first, 1);
   EXPECT_DOUBLE_EQ(other.largest, 0.5);
@@ -42,7 +43,7 @@ TEST(Compare, PositionInShape) {
 }
 
 TEST(Accuracy, RankCountsTiesBefore) {
-  const Tensor scores = floats({5, 7, 7, 1});
+  const Tensor scores = compare_floats({5, 7, 7, 1});
   EXPECT_EQ(rank_of(scores.view(), 1), 0);
   EXPECT_EQ(rank_of(scores.view(), 2), 1);
   EXPECT_EQ(rank_of(scores.view(), 0), 2);

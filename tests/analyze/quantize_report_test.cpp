@@ -15,7 +15,7 @@ namespace octavo {
 namespace {
 
 // Two convolutions; the first one's result is called "a<b".
-std::string network() {
+std::string quantize_report_network() {
   testing::ModelBuilder builder;
   builder.input("x", DType::f32, {1, 4, 10, 10});
   std::mt19937 random(1);
@@ -34,7 +34,7 @@ std::string network() {
 class QuantizeReportTest : public ::testing::Test {
  protected:
   Result<QuantizationReport> told(const CompileRequest& request) const {
-    folder_.write("net.onnx", network());
+    folder_.write("net.onnx", quantize_report_network());
     const auto quantized = quantize_file(folder_.path("net.onnx"), request);
     if (!quantized) return quantized.errors();
     return report_quantization(folder_.path("net.onnx"), request, *quantized, {});

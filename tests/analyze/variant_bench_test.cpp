@@ -31,7 +31,7 @@ Tensor weights(unsigned seed, float out_factor, float in_factor) {
 
 // Five convolutions with ReLU. The third makes one channel that is 2000 times as large as the others, which the fourth
 // takes back: of the values between them 8 bits leave nothing but that channel.
-std::string network() {
+std::string variant_bench_network() {
   testing::ModelBuilder builder;
   builder.input("x", DType::f32, {1, kChannels, 12, 12});
   std::string wire = "x";
@@ -63,7 +63,7 @@ TEST(VariantBench, TheBadLayerAloneGoesBackToFp32) {
   GTEST_SKIP() << "a sanitizer slows Octavo's kernels, but not oneDNN's: times say nothing";
 #endif
   const testing::ScratchFolder folder;
-  folder.write("bad.onnx", network());
+  folder.write("bad.onnx", variant_bench_network());
   CompileRequest request = random_samples(6);
   request.options.corrects_biases = false;
   auto bench = VariantBench::create(folder.path("bad.onnx"), request);
@@ -94,7 +94,7 @@ TEST(VariantBench, TheBadLayerAloneGoesBackToFp32) {
 // It has no answers in fp32 to be near to, also where scales for it are given.
 TEST(VariantBench, AQuantizedFileIsNotJudged) {
   const testing::ScratchFolder folder;
-  folder.write("net.onnx", network());
+  folder.write("net.onnx", variant_bench_network());
   CompileRequest request = random_samples(2);
   const auto quantized = quantize_file(folder.path("net.onnx"), request);
   ASSERT_TRUE(quantized) << to_string(quantized.errors());
@@ -112,7 +112,7 @@ TEST(VariantBench, AQuantizedFileIsNotJudged) {
 // What was taught once serves every variant, and all of them are compiled from it alone.
 TEST(VariantBench, RequestsNeedNoSamples) {
   const testing::ScratchFolder folder;
-  folder.write("bad.onnx", network());
+  folder.write("bad.onnx", variant_bench_network());
   auto bench = VariantBench::create(folder.path("bad.onnx"), random_samples(2));
   ASSERT_TRUE(bench) << to_string(bench.errors());
   const std::vector<std::vector<std::size_t>> variants = {

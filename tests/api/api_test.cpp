@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 const std::string kDigits = OCTAVO_SOURCE_DIR "/examples/digits/digits.onnx";
 
 // Samples of seeded noise, the same for the same index.
-SampleFunction noise(std::int64_t count) {
+SampleFunction api_noise(std::int64_t count) {
   return {.count = count, .fill = [](std::int64_t index, std::span<const TensorRef> inputs) {
             std::mt19937 random(static_cast<unsigned>(index));
             std::size_t elements = 1;
@@ -45,7 +45,7 @@ std::vector<float> answers(Context& context, std::int64_t samples) {
   one[0] = 1;
   for (std::int64_t i = 0; i < samples; ++i) {
     const std::vector<TensorRef> refs = {{DType::f32, one, x.values.data() + static_cast<std::size_t>(i) * row}};
-    EXPECT_TRUE(noise(samples).fill(i, refs));
+    EXPECT_TRUE(api_noise(samples).fill(i, refs));
   }
   const std::vector<ConstTensorRef> in = {x.const_ref()};
   const std::vector<TensorRef> out = {y.ref()};
@@ -72,7 +72,7 @@ CompiledModel compile_or_throw(CompileOptions options) {
 }
 
 TEST(Api, AnFp32FileIsQuantizedSavedOpenedAndRun) {
-  const CompiledModel compiled = compile_or_throw({.batches = {1, 5}, .samples = noise(8)});
+  const CompiledModel compiled = compile_or_throw({.batches = {1, 5}, .samples = api_noise(8)});
   const ModelInfo info = compiled.info();
   ASSERT_EQ(info.plans.size(), 2u);
   EXPECT_EQ(info.plans[1].batch, 5);
@@ -100,7 +100,7 @@ TEST(Api, AnFp32FileIsQuantizedSavedOpenedAndRun) {
 
 // What is copied does not care what becomes of the file; what is mapped does not care what takes its place.
 TEST(Api, AFileIsMappedOrCopied) {
-  const CompiledModel compiled = compile_or_throw({.samples = noise(4)});
+  const CompiledModel compiled = compile_or_throw({.samples = api_noise(4)});
   const std::string path =
       (fs::temp_directory_path() / ("octavo_api_copy" + std::to_string(std::random_device{}()) + ".octv")).string();
   ASSERT_TRUE(compiled.save(path));
@@ -123,14 +123,14 @@ TEST(Api, AFileIsMappedOrCopied) {
 }
 
 TEST(Api, EachRowOfABatchHasTheBitsOfBatchOne) {
-  const CompiledModel compiled = compile_or_throw({.batches = {1, 5}, .samples = noise(4)});
+  const CompiledModel compiled = compile_or_throw({.batches = {1, 5}, .samples = api_noise(4)});
   Context one = context_of(compiled, 1), five = context_of(compiled, 5);
   const std::vector<float> rows = answers(five, 5);
   const std::size_t classes = rows.size() / 5;
   Buffer x(one.inputs()[0]), y(one.outputs()[0]);
   for (std::size_t row = 0; row < 5; ++row) {
     const std::vector<TensorRef> fill = {x.ref()};
-    ASSERT_TRUE(noise(5).fill(static_cast<std::int64_t>(row), fill));
+    ASSERT_TRUE(api_noise(5).fill(static_cast<std::int64_t>(row), fill));
     const std::vector<ConstTensorRef> in = {x.const_ref()};
     const std::vector<TensorRef> out = {y.ref()};
     ASSERT_TRUE(one.run(in, out));
@@ -140,18 +140,18 @@ TEST(Api, EachRowOfABatchHasTheBitsOfBatchOne) {
 
 TEST(Api, EveryTargetOfThisMachineGivesTheSameBits) {
   const auto bits_of = [](const std::string& target) {
-    Context context = context_of(compile_or_throw({.target = target, .batches = {2}, .samples = noise(4)}), 2);
+    Context context = context_of(compile_or_throw({.target = target, .batches = {2}, .samples = api_noise(4)}), 2);
     return answers(context, 2);
   };
   const std::vector<float> expected = bits_of("scalar");
   EXPECT_EQ(bits_of("host"), expected);
-  const auto avx2 = compile_or_throw({.target = "avx2", .samples = noise(1)});
+  const auto avx2 = compile_or_throw({.target = "avx2", .samples = api_noise(1)});
   if (!Model::load(avx2)) GTEST_SKIP() << "needs avx2";
   EXPECT_EQ(bits_of("avx2"), expected);
 }
 
 TEST(Api, Fp32AndInt8AgreeRoughly) {
-  Context int8 = context_of(compile_or_throw({.batches = {4}, .samples = noise(16)}), 4);
+  Context int8 = context_of(compile_or_throw({.batches = {4}, .samples = api_noise(16)}), 4);
   Context fp32 = context_of(compile_or_throw({.precision = Precision::fp32, .batches = {4}}), 4);
   const std::vector<float> a = answers(int8, 4), b = answers(fp32, 4);
   double signal = 0.0, error = 0.0;
@@ -163,7 +163,7 @@ TEST(Api, Fp32AndInt8AgreeRoughly) {
 }
 
 TEST(Api, AHookSeesNamedSteps) {
-  Context context = context_of(compile_or_throw({.samples = noise(1)}), 1);
+  Context context = context_of(compile_or_throw({.samples = api_noise(1)}), 1);
   std::size_t steps = 0;
   context.set_step_hook([&](const StepInfo& step) {
     EXPECT_EQ(step.index, steps++);
@@ -175,7 +175,7 @@ TEST(Api, AHookSeesNamedSteps) {
 }
 
 TEST(Api, ACallersThreadsMayRunIt) {
-  const auto model = Model::load(compile_or_throw({.samples = noise(1)}), {.threads = 3});
+  const auto model = Model::load(compile_or_throw({.samples = api_noise(1)}), {.threads = 3});
   ASSERT_TRUE(model);
   const ThreadPool pool(3, [](int parts, const std::function<void(int)>& body) {
     for (int part = 0; part < parts; ++part) body(part);
@@ -225,10 +225,10 @@ TEST(Api, PerTokenIsRefusedWhereItHasNoForm) {
   expect_error(compile(kDigits, {.global_scale = 4.0f, .activations = kRows}), ErrorKind::usage, "--global-scale");
   expect_error(compile(kDigits, {.placement = PairPlacement::per_operator, .activations = kRows}), ErrorKind::usage,
                "per-operator");
-  const auto written = quantize(kDigits, {.samples = noise(2), .activations = kRows});
+  const auto written = quantize(kDigits, {.samples = api_noise(2), .activations = kRows});
   ASSERT_FALSE(written);
   EXPECT_NE(to_string(written.errors()).find("compile takes per-token"), std::string::npos);
-  const auto file = quantize(kDigits, {.samples = noise(2)});
+  const auto file = quantize(kDigits, {.samples = api_noise(2)});
   ASSERT_TRUE(file);
   const auto onnx = file->onnx();
   ASSERT_TRUE(onnx);
@@ -255,7 +255,7 @@ std::string bytes_of(const std::string& path) {
 
 TEST(Api, AFileAndItsBytesAreTheSameModel) {
   const std::string file = bytes_of(kDigits);
-  const CompileOptions options{.samples = noise(4), .allow_reference = true};
+  const CompileOptions options{.samples = api_noise(4), .allow_reference = true};
   const auto of_file = compile(kDigits, options),
              of_bytes = compile(std::as_bytes(std::span(file)), "digits.onnx", options);
   ASSERT_TRUE(of_file && of_bytes);
@@ -269,7 +269,7 @@ TEST(Api, AFileAndItsBytesAreTheSameModel) {
 }
 
 TEST(Api, BytesAreWhatIsSaved) {
-  const CompiledModel compiled = compile_or_throw({.samples = noise(4)});
+  const CompiledModel compiled = compile_or_throw({.samples = api_noise(4)});
   const std::vector<std::byte> bytes = compiled.bytes();
   const std::string path =
       (fs::temp_directory_path() / ("octavo_api_bytes" + std::to_string(std::random_device{}()) + ".octv")).string();
@@ -284,7 +284,7 @@ TEST(Api, BytesAreWhatIsSaved) {
 }
 
 CompileOptions in_all_phases() {
-  return {.samples = noise(4), .equalizes = true, .allow_reference = true, .tuning_mode = TuningMode::quick};
+  return {.samples = api_noise(4), .equalizes = true, .allow_reference = true, .tuning_mode = TuningMode::quick};
 }
 
 TEST(Api, ProgressGoesThroughThePhasesInOrder) {

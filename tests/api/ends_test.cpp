@@ -10,14 +10,14 @@ namespace {
 using testing::ModelBuilder;
 using Dims = std::vector<std::int64_t>;
 
-Result<v1::CompiledModel> compile(const ModelBuilder& model, const v1::CompileOptions& options) {
+Result<v1::CompiledModel> ends_compile(const ModelBuilder& model, const v1::CompileOptions& options) {
   const std::string bytes = model.bytes();
   return v1::compile(std::as_bytes(std::span(bytes)), "net.onnx", options);
 }
 
 void expect_refusal(const ModelBuilder& model, const v1::CompileOptions& options, ErrorKind kind,
                     const std::vector<std::string>& parts) {
-  const auto compiled = compile(model, options);
+  const auto compiled = ends_compile(model, options);
   ASSERT_FALSE(compiled);
   EXPECT_EQ(compiled.errors()[0].kind, kind);
   for (const std::string& part : parts)
@@ -69,7 +69,7 @@ struct Answer {
   Tensor tensor;
 };
 Answer answer_of(const ModelBuilder& model, const v1::CompileOptions& options) {
-  const auto compiled = compile(model, options);
+  const auto compiled = ends_compile(model, options);
   EXPECT_TRUE(compiled) << to_string(compiled.errors());
   if (!compiled) return {};
   auto loaded = v1::Model::load(*compiled);
@@ -141,7 +141,7 @@ TEST(DeliverAs, IntegersFromEndToEnd) {
   model.node({"QuantizeLinear", {"x", "scale", "zero"}, {"q"}});
   model.node({"DequantizeLinear", {"q", "scale", "zero"}, {"y"}}).output("y");
   const v1::CompileOptions options{.pictures = "torch", .output_type = DType::u8, .integer_only = true};
-  const auto compiled = compile(model, options);
+  const auto compiled = ends_compile(model, options);
   EXPECT_TRUE(compiled) << to_string(compiled.errors());
   expect_refusal(model, {.pictures = "torch", .integer_only = true}, ErrorKind::unsupported, {"output 'y'"});
 }

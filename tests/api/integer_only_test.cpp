@@ -23,7 +23,7 @@ v1::SampleFunction noise(std::int64_t count) {
           }};
 }
 
-Result<v1::CompiledModel> compile(const std::string& path) {
+Result<v1::CompiledModel> integer_only_compile(const std::string& path) {
   return v1::compile(path, {.samples = noise(8), .integer_only = true});
 }
 
@@ -66,7 +66,7 @@ void expect_integers(const Result<v1::CompiledModel>& compiled) {
 TEST(IntegerOnly, Tflite) {
   const testing::ScratchFolder folder;
   folder.write("softmax.tflite", dense_model(1));
-  const auto compiled = compile(folder.path("softmax.tflite"));
+  const auto compiled = integer_only_compile(folder.path("softmax.tflite"));
   expect_integers(compiled);
   ASSERT_TRUE(compiled);
   EXPECT_EQ(compiled->info().plans[0].outputs[0].scale[0], 1.0f / 256.0f);
@@ -77,7 +77,7 @@ TEST(IntegerOnly, Tflite) {
 TEST(IntegerOnly, Pt2AndOnnx) {
   for (const char* file :
        {"/tests/import/pt2/fp32.pt2", "/tests/import/pt2/fp32_core.pt2", "/examples/digits/digits.onnx"})
-    expect_integers(compile(std::string(OCTAVO_SOURCE_DIR) + file));
+    expect_integers(integer_only_compile(std::string(OCTAVO_SOURCE_DIR) + file));
 }
 
 TEST(IntegerOnly, EveryBatchHasTheSameScales) {

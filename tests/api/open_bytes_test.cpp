@@ -14,8 +14,8 @@ using testing::Dims;
 using testing::expect_fixed_answers;
 using testing::models_folder;
 
-const CompileOptions kFp32{.precision = Precision::fp32};
-const CompileOptions kInt8{.precision = Precision::int8, .global_scale = 4.0f, .allow_reference = true};
+const CompileOptions kOpenBytesFp32{.precision = Precision::fp32};
+const CompileOptions kOpenBytesInt8{.precision = Precision::int8, .global_scale = 4.0f, .allow_reference = true};
 
 const char kResnet20[] = "cifar10_resnet20_ort_qdq_u8s8_perch.onnx";
 const char kMobilenetV2[] = "mobilenet_v2_torchvision_ort_qdq_s8s8_perch.onnx";
@@ -39,16 +39,16 @@ std::vector<std::int64_t> up_to(std::int64_t last) {
 TEST(OpenBytes, APyramidAtEverySize) {
   const std::string path = testing::write_pyramid("octavo_open_pyramid.onnx");
   const std::vector<Dims> shapes = {{1, 3, 8, 8}, {2, 3, 15, 9}, {1, 3, 64, 48}, {5, 3, 31, 33}, {3, 3, 20, 7}};
-  expect_fixed_answers(path, kFp32, {}, shapes);
-  expect_fixed_answers(path, kInt8, {}, shapes);
+  expect_fixed_answers(path, kOpenBytesFp32, {}, shapes);
+  expect_fixed_answers(path, kOpenBytesInt8, {}, shapes);
   std::filesystem::remove(path);
 }
 
 TEST(OpenBytes, AFlattenedImageAtEveryBatch) {
   const std::string path = testing::write_flattened("octavo_open_flattened.onnx");
   const std::vector<Dims> shapes = with_batches({1, 2, 5, 7}, {0, 3, 5, 4});
-  expect_fixed_answers(path, kFp32, {}, shapes);
-  expect_fixed_answers(path, kInt8, {}, shapes);
+  expect_fixed_answers(path, kOpenBytesFp32, {}, shapes);
+  expect_fixed_answers(path, kOpenBytesInt8, {}, shapes);
   std::filesystem::remove(path);
 }
 
@@ -57,15 +57,15 @@ TEST(OpenBytes, ASegmenterAtEverySize) {
   const std::vector<Dims> shapes = {{1, 3, 64, 64}, {2, 3, 33, 47}, {1, 3, 96, 128}, {3, 3, 40, 24}, {1, 3, 111, 77},
                                     {1, 3, 16, 80}, {4, 3, 32, 32}, {1, 3, 120, 57}, {2, 3, 72, 56}, {1, 3, 65, 129}};
   const std::vector<Extent> open = {{1, 8}, 3, {16, 256}, {16, 256}};
-  expect_fixed_answers(path, kFp32, open, shapes);
-  expect_fixed_answers(path, kInt8, open, shapes);
+  expect_fixed_answers(path, kOpenBytesFp32, open, shapes);
+  expect_fixed_answers(path, kOpenBytesInt8, open, shapes);
   std::filesystem::remove(path);
 }
 
 TEST(OpenBytes, PositionsAtEveryLength) {
   const std::string path = testing::write_positions("octavo_open_positions.onnx");
   const std::vector<Dims> shapes = {{1, 1, 8}, {1, 2, 8}, {3, 5, 8}, {2, 48, 8}, {4, 600, 8}, {5, 7, 8}};
-  expect_fixed_answers(path, kFp32, {}, shapes);
+  expect_fixed_answers(path, kOpenBytesFp32, {}, shapes);
   std::filesystem::remove(path);
 }
 
@@ -75,8 +75,8 @@ void expect_encoder_answers(const std::string& name, const std::vector<std::int6
   std::vector<Dims> shapes;
   for (const std::int64_t length : lengths) shapes.push_back({length % 3 + 1, length, 32});
   const std::vector<Extent> open = {{1, 16}, {1, 512}, 32};
-  expect_fixed_answers(path, kFp32, open, shapes);
-  expect_fixed_answers(path, kInt8, open, shapes);
+  expect_fixed_answers(path, kOpenBytesFp32, open, shapes);
+  expect_fixed_answers(path, kOpenBytesInt8, open, shapes);
   std::filesystem::remove(path);
 }
 

@@ -17,8 +17,8 @@ using testing::Dims;
 using testing::loaded;
 using testing::models_folder;
 
-const CompileOptions kFp32{.precision = Precision::fp32};
-const CompileOptions kInt8{.precision = Precision::int8, .global_scale = 4.0f, .allow_reference = true};
+const CompileOptions kOpenMemoryFp32{.precision = Precision::fp32};
+const CompileOptions kOpenMemoryInt8{.precision = Precision::int8, .global_scale = 4.0f, .allow_reference = true};
 
 Result<CompiledModel> pyramid(const CompileOptions& options) {
   const std::string path = testing::write_pyramid("octavo_open_memory.onnx");
@@ -28,7 +28,7 @@ Result<CompiledModel> pyramid(const CompileOptions& options) {
 }
 
 TEST(OpenMemory, IsToldBeforehand) {
-  for (const CompileOptions& options : {kFp32, kInt8}) {
+  for (const CompileOptions& options : {kOpenMemoryFp32, kOpenMemoryInt8}) {
     const auto model = loaded(pyramid(options), {.threads = 3});
     ASSERT_TRUE(model) << to_string(model.errors());
     const ThreadPool two(2);
@@ -45,7 +45,7 @@ TEST(OpenMemory, IsToldBeforehand) {
 }
 
 TEST(OpenMemory, OfAPlanIsToldBeforehand) {
-  CompileOptions options = kFp32;
+  CompileOptions options = kOpenMemoryFp32;
   options.shapes = {{"x", {2, 3, 32, 32}}};
   const auto model = loaded(pyramid(options));
   ASSERT_TRUE(model) << to_string(model.errors());
@@ -85,8 +85,8 @@ TEST(OpenMemory, WhereTheLargestFitsAllDo) {
     }
   }
   for (const int threads : {1, 2, 16}) {
-    expect_all_fit(pyramid(kFp32), threads, {8, 3, 128, 128}, shapes);
-    expect_all_fit(pyramid(kInt8), threads, {8, 3, 128, 128}, shapes);
+    expect_all_fit(pyramid(kOpenMemoryFp32), threads, {8, 3, 128, 128}, shapes);
+    expect_all_fit(pyramid(kOpenMemoryInt8), threads, {8, 3, 128, 128}, shapes);
   }
 }
 
@@ -105,7 +105,7 @@ TEST(OpenMemory, WhereTheLargestBatchFitsAllDo) {
 }
 
 TEST(OpenMemory, TooMuchIsAnErrorThatNamesIt) {
-  const auto model = loaded(pyramid(kFp32), {.threads = 1, .context_bytes = 1 << 20});
+  const auto model = loaded(pyramid(kOpenMemoryFp32), {.threads = 1, .context_bytes = 1 << 20});
   ASSERT_TRUE(model) << to_string(model.errors());
   const Dims good = {1, 3, 32, 32}, large = {1, 3, 640, 480};
   auto context = Context::create(*model, {&good, 1});
@@ -137,7 +137,7 @@ TEST(OpenMemory, HugeSizesFailAtOnce) {
       {1, 3, one << 31, 32},        {1, 3, 32, one << 31},        {1, 3, one << 40, 32},
       {1, 3, one << 31, one << 31}, {1, 3, one << 16, one << 16}, {one << 31, 3, one << 31, one << 31},
       {1, 3, one << 17, one << 14}, {3, 3, one << 14, one << 14}, {1, 3, one << 20, 1 << 10}};
-  for (const CompileOptions& options : {kFp32, kInt8}) {
+  for (const CompileOptions& options : {kOpenMemoryFp32, kOpenMemoryInt8}) {
     const auto model = loaded(pyramid(options), {.threads = 1, .context_bytes = 1 << 30});
     ASSERT_TRUE(model) << to_string(model.errors());
     const Dims good = {2, 3, 32, 32};

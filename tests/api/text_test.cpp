@@ -94,7 +94,7 @@ std::vector<CompileOptions> all_modes() {
   return {{.precision = Precision::fp32}, calibrated(), {.activations = Activations::per_token}};
 }
 
-std::vector<float> answer(const Model& model, const Ids& ids, const Ids& mask) {
+std::vector<float> text_answer(const Model& model, const Ids& ids, const Ids& mask) {
   const Dims shape{1, kTokens};
   auto context = Context::create(model, std::vector<Dims>{shape, shape});
   EXPECT_TRUE(context) << to_string(context.errors());
@@ -114,7 +114,7 @@ TEST(Text, PaddingIsSeenByNobody) {
     ASSERT_TRUE(model) << to_string(model.errors());
     const Ids mask{1, 1, 1, 1, 0, 0}, ones(kTokens, 1);
     const auto valid = [&](const Ids& ids, const Ids& by) {
-      auto y = answer(*model, ids, by);
+      auto y = text_answer(*model, ids, by);
       y.resize(4 * kWidth);
       return y;
     };
@@ -130,7 +130,7 @@ TEST(Text, MasksWithoutOnesHaveAnAnswer) {
   for (const CompileOptions& options : all_modes()) {
     const auto model = encoder.compiled(options);
     ASSERT_TRUE(model) << to_string(model.errors());
-    const auto y = answer(*model, {5, 9, 70, 211, 13, 299}, Ids(kTokens, 0));
+    const auto y = text_answer(*model, {5, 9, 70, 211, 13, 299}, Ids(kTokens, 0));
     for (std::size_t i = 0; i < y.size(); ++i) {
       EXPECT_TRUE(std::isfinite(y[i]));
       EXPECT_EQ(y[i], y[i % kWidth]) << "rows of equal weights are equal";
@@ -146,8 +146,8 @@ TEST(Text, IdsThatTheTableLacksAreItsEnds) {
     ASSERT_TRUE(model) << to_string(model.errors());
     const Ids ones(kTokens, 1);
     const std::int64_t far = std::int64_t{1} << 62;
-    EXPECT_EQ(answer(*model, {kWords, far, -1, -kWords - 1, -far, 7}, ones),
-              answer(*model, {299, 299, 299, 0, 0, 7}, ones));
+    EXPECT_EQ(text_answer(*model, {kWords, far, -1, -kWords - 1, -far, 7}, ones),
+              text_answer(*model, {299, 299, 299, 0, 0, 7}, ones));
   }
 }
 

@@ -13,24 +13,24 @@
 namespace octavo {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kMathInfinity = std::numeric_limits<double>::infinity();
 
 // Distance in units of the last place of the expected f64.
-double ulps(double found, long double expected) {
+double math_ulps(double found, long double expected) {
   const double rounded = static_cast<double>(expected);
-  if (std::isnan(rounded) || std::isnan(found)) return std::isnan(rounded) == std::isnan(found) ? 0.0 : kInfinity;
+  if (std::isnan(rounded) || std::isnan(found)) return std::isnan(rounded) == std::isnan(found) ? 0.0 : kMathInfinity;
   if (rounded == found) return 0.0;
-  if (std::isinf(rounded) || std::isinf(found)) return kInfinity;
+  if (std::isinf(rounded) || std::isinf(found)) return kMathInfinity;
   const double magnitude = std::fabs(rounded);
-  const long double unit = static_cast<long double>(std::nextafter(magnitude, kInfinity)) - magnitude;
+  const long double unit = static_cast<long double>(std::nextafter(magnitude, kMathInfinity)) - magnitude;
   return static_cast<double>(std::fabs(found - expected) / unit);
 }
 
 // Dense near 0, every exponent, and the special values.
-std::vector<double> arguments() {
-  std::vector<double> values = {0.0,    -0.0,    1.0,   -1.0,   kInfinity, -kInfinity, std::nan(""),
-                                1e-320, -1e-320, 1e308, -1e308, 709.78,    709.8,      -745.1,
-                                -745.2, -708.5,  22.0,  27.3,   0.65,      -0.65};
+std::vector<double> math_arguments() {
+  std::vector<double> values = {0.0,    -0.0,    1.0,   -1.0,   kMathInfinity, -kMathInfinity, std::nan(""),
+                                1e-320, -1e-320, 1e308, -1e308, 709.78,        709.8,          -745.1,
+                                -745.2, -708.5,  22.0,  27.3,   0.65,          -0.65};
   for (int i = -40000; i <= 40000; ++i) values.push_back(i * 0x1p-10 + i * 1e-9);
   std::mt19937_64 random(1);
   for (int i = 0; i < 200000; ++i) values.push_back(std::bit_cast<double>(random()));
@@ -38,11 +38,11 @@ std::vector<double> arguments() {
   return values;
 }
 
-void expect_close(double (*ours)(double), long double (*theirs)(long double), double tolerance) {
+void math_expect_close(double (*ours)(double), long double (*theirs)(long double), double tolerance) {
   double worst = 0.0;
   double where = 0.0;
-  for (double x : arguments()) {
-    const double distance = ulps(ours(x), theirs(x));
+  for (double x : math_arguments()) {
+    const double distance = math_ulps(ours(x), theirs(x));
     if (distance > worst) {
       worst = distance;
       where = x;
@@ -53,61 +53,61 @@ void expect_close(double (*ours)(double), long double (*theirs)(long double), do
 }
 
 TEST(Math, AnglesAgreeWithLongDouble) {
-  expect_close(math_tan, std::tan, 4.0);
-  expect_close(math_asin, std::asin, 3.0);
-  expect_close(math_acos, std::acos, 3.0);
-  expect_close(math_atan, std::atan, 2.0);
-  expect_close(math_sinh, std::sinh, 3.0);
-  expect_close(math_cosh, std::cosh, 3.0);
-  expect_close(math_asinh, std::asinh, 3.0);
-  expect_close(math_acosh, std::acosh, 3.0);
-  expect_close(math_atanh, std::atanh, 3.0);
+  math_expect_close(math_tan, std::tan, 4.0);
+  math_expect_close(math_asin, std::asin, 3.0);
+  math_expect_close(math_acos, std::acos, 3.0);
+  math_expect_close(math_atan, std::atan, 2.0);
+  math_expect_close(math_sinh, std::sinh, 3.0);
+  math_expect_close(math_cosh, std::cosh, 3.0);
+  math_expect_close(math_asinh, std::asinh, 3.0);
+  math_expect_close(math_acosh, std::acosh, 3.0);
+  math_expect_close(math_atanh, std::atanh, 3.0);
 }
 
 TEST(Math, AgreesWithLongDouble) {
   {
     SCOPED_TRACE("exp");
-    expect_close(math_exp, std::exp, 1.01);
+    math_expect_close(math_exp, std::exp, 1.01);
   }
   {
     SCOPED_TRACE("expm1");
-    expect_close(math_expm1, std::expm1, 2.0);
+    math_expect_close(math_expm1, std::expm1, 2.0);
   }
   {
     SCOPED_TRACE("log");
-    expect_close(math_log, std::log, 1.0);
+    math_expect_close(math_log, std::log, 1.0);
   }
   {
     SCOPED_TRACE("log1p");
-    expect_close(math_log1p, std::log1p, 2.0);
+    math_expect_close(math_log1p, std::log1p, 2.0);
   }
   {
     SCOPED_TRACE("tanh");
-    expect_close(math_tanh, std::tanh, 2.0);
+    math_expect_close(math_tanh, std::tanh, 2.0);
   }
   {
     SCOPED_TRACE("erf");
-    expect_close(math_erf, std::erf, 1.5);
+    math_expect_close(math_erf, std::erf, 1.5);
   }
   {
     SCOPED_TRACE("erfc");
-    expect_close(math_erfc, std::erfc, 4.0);
+    math_expect_close(math_erfc, std::erfc, 4.0);
   }
   {
     SCOPED_TRACE("sin");
-    expect_close(math_sin, std::sin, 2.5);
+    math_expect_close(math_sin, std::sin, 2.5);
   }
   {
     SCOPED_TRACE("cos");
-    expect_close(math_cos, std::cos, 2.5);
+    math_expect_close(math_cos, std::cos, 2.5);
   }
 }
 
 TEST(Math, SigmoidAndSoftplus) {
   const auto sigmoid = +[](long double x) { return 1.0L / (1.0L + std::exp(-x)); };
   const auto softplus = +[](long double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); };
-  expect_close(math_sigmoid, sigmoid, 2.5);
-  expect_close(math_softplus, softplus, 2.5);
+  math_expect_close(math_sigmoid, sigmoid, 2.5);
+  math_expect_close(math_softplus, softplus, 2.5);
 }
 
 // Arguments and answers of ONNX Runtime 1.31; most are not the correctly rounded value.
@@ -130,7 +130,8 @@ TEST(Math, Pow) {
         std::exp((static_cast<double>(random() >> 11) * 0x1p-53 - 0.5) * 40.0) * (random() % 2 == 0 ? 1.0 : -1.0);
     const double y = random() % 2 == 0 ? static_cast<double>(random() % 41) - 20.0
                                        : (static_cast<double>(random() >> 11) * 0x1p-53 - 0.5) * 60.0;
-    const double distance = ulps(math_pow(x, y), std::pow(static_cast<long double>(x), static_cast<long double>(y)));
+    const double distance =
+        math_ulps(math_pow(x, y), std::pow(static_cast<long double>(x), static_cast<long double>(y)));
     if (distance > worst) worst = distance;
     ASSERT_LE(distance, 2.0) << x << " ^ " << y;
   }
@@ -138,14 +139,14 @@ TEST(Math, Pow) {
 }
 
 TEST(Math, PowSpecialValues) {
-  const std::vector<double> special = {0.0,    -0.0,   0.25, 0.5,   -0.5,      1.0,        -1.0,
-                                       2.0,    -2.0,   3.0,  -3.0,  2.5,       -2.5,       1e300,
-                                       -1e300, 1e-300, 1e17, -1e17, kInfinity, -kInfinity, std::nan("")};
+  const std::vector<double> special = {
+      0.0, -0.0, 0.25,  0.5,    -0.5,   1.0,  -1.0,  2.0,           -2.0,           3.0,         -3.0,
+      2.5, -2.5, 1e300, -1e300, 1e-300, 1e17, -1e17, kMathInfinity, -kMathInfinity, std::nan("")};
   for (double x : special) {
     for (double y : special) {
       const double expected = std::pow(x, y);
       const double found = math_pow(x, y);
-      EXPECT_LE(ulps(found, expected), 1.0) << x << " ^ " << y;
+      EXPECT_LE(math_ulps(found, expected), 1.0) << x << " ^ " << y;
       EXPECT_TRUE(std::isnan(expected) || std::signbit(found) == std::signbit(expected)) << x << " ^ " << y;
     }
   }

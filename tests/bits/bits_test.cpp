@@ -119,7 +119,7 @@ ModelBuilder dynamic() {
   return net.builder();
 }
 
-void expect_same_bits(const ModelBuilder& builder, v1::CompileOptions options, bool rows_are_independent = true) {
+void expect_same_built_bits(const ModelBuilder& builder, v1::CompileOptions options, bool rows_are_independent = true) {
   const ModelFile file(builder);
   testing::expect_same_bits(
       {.path = file.path(), .options = std::move(options), .rows_are_independent = rows_are_independent});
@@ -130,11 +130,11 @@ TEST(Bits, Digits) {
   testing::expect_same_bits(
       {.path = OCTAVO_SOURCE_DIR "/examples/digits/digits.onnx", .options = {.samples = random_samples(4)}});
 }
-TEST(Bits, MobileBlocks) { expect_same_bits(mobile(), {.samples = random_samples(4)}); }
-TEST(Bits, Branches) { expect_same_bits(branches(), {.samples = random_samples(4)}); }
-TEST(Bits, Tokens) { expect_same_bits(tokens(), {.samples = random_samples(4)}); }
-TEST(Bits, FloatIslands) { expect_same_bits(islands(), {}); }
-TEST(Bits, DynamicScales) { expect_same_bits(dynamic(), {}, false); }
+TEST(Bits, MobileBlocks) { expect_same_built_bits(mobile(), {.samples = random_samples(4)}); }
+TEST(Bits, Branches) { expect_same_built_bits(branches(), {.samples = random_samples(4)}); }
+TEST(Bits, Tokens) { expect_same_built_bits(tokens(), {.samples = random_samples(4)}); }
+TEST(Bits, FloatIslands) { expect_same_built_bits(islands(), {}); }
+TEST(Bits, DynamicScales) { expect_same_built_bits(dynamic(), {}, false); }
 
 // The other tests leave out what this machine lacks; here each target of its processor counts as skipped.
 std::vector<std::string> targets_of_processor() {
@@ -155,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(, BitsTarget, ::testing::ValuesIn(targets_of_processor(
 TEST(Bits, EveryDialect) {
   for (const Dialect& dialect : kDialects) {
     SCOPED_TRACE(name_of(dialect));
-    expect_same_bits(dialect_network(dialect, Ends::floats), {});
+    expect_same_built_bits(dialect_network(dialect, Ends::floats), {});
   }
 }
 

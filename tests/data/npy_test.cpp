@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class NpyTest : public testing::Test {
+class NpyTest : public ::testing::Test {
  protected:
   void SetUp() override {
     auto folder = TemporaryFolder::create();

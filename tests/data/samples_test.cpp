@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class SamplesTest : public testing::Test {
+class SamplesTest : public ::testing::Test {
  protected:
   void SetUp() override {
     folder_ = (fs::temp_directory_path() / ("octavo_samples_" + std::to_string(::getpid()))).string();

@@ -155,7 +155,7 @@ TEST(Rules, OperatorsOnSignedBytesRunInPlainCode) {
 }
 
 // A convolution between pairs whose value one node reads, or two.
-std::string between_pairs(DType activation, bool is_read_twice) {
+std::string diagnose_between_pairs(DType activation, bool is_read_twice) {
   ModelBuilder model;
   model.input("x", DType::f32, {1, 8, 16, 16}).output("y");
   model.initializer("s", Tensor::scalar(0.1f)).initializer("z", Tensor(activation, Shape{}));
@@ -178,10 +178,10 @@ TEST(Rules, SignedPairsThatTwoNodesReadStay) {
     const Diagnosis diagnosis = diagnosed(file);
     return !diagnosis.findings.empty() && diagnosis.findings[0].cause == Cause::signed_activations;
   };
-  EXPECT_TRUE(is_lost(between_pairs(DType::s8, true)));
-  EXPECT_FALSE(is_lost(between_pairs(DType::s8, false)));
-  EXPECT_FALSE(is_lost(between_pairs(DType::u8, true)));
-  const Diagnosis wide = diagnosed(between_pairs(DType::u16, false));
+  EXPECT_TRUE(is_lost(diagnose_between_pairs(DType::s8, true)));
+  EXPECT_FALSE(is_lost(diagnose_between_pairs(DType::s8, false)));
+  EXPECT_FALSE(is_lost(diagnose_between_pairs(DType::u8, true)));
+  const Diagnosis wide = diagnosed(diagnose_between_pairs(DType::u16, false));
   ASSERT_FALSE(wide.findings.empty());
   EXPECT_EQ(wide.findings[0].cause, Cause::sixteen_bit_activations);
 }
@@ -245,12 +245,13 @@ TEST(Report, TypesNamesAsAShellReadsThem) {
   EXPECT_EQ(next_step(diagnosis).command, "octavo diagnose '/a b/it'\\''s.onnx' --write-fixed 'it'\\''s.fixed.onnx'");
 }
 
-std::string of_folder(const std::string& name) {
+std::string diagnose_of_folder(const std::string& name) {
   return (std::filesystem::path(OCTAVO_SOURCE_DIR) / "tests" / "diagnose" / "profiles" / name).string();
 }
 
 TEST(Profile, OfOnnxRuntimeFindsItsNodes) {
-  const auto diagnosis = diagnose_file(of_folder("pairs.onnx"), {.profile = of_folder("ort_1.32.0.json")});
+  const auto diagnosis =
+      diagnose_file(diagnose_of_folder("pairs.onnx"), {.profile = diagnose_of_folder("ort_1.32.0.json")});
   ASSERT_TRUE(diagnosis) << to_string(diagnosis.errors());
   const JoinedProfile& profile = *diagnosis->profile;
   EXPECT_GT(profile.integer_ms, 0.0);
@@ -266,7 +267,8 @@ TEST(Profile, OfOnnxRuntimeFindsItsNodes) {
 
 TEST(Profile, OfOpenvinoFindsItsNodes) {
   const auto diagnosis =
-      diagnose_file(of_folder("pairs.onnx"), {.profile = of_folder("openvino_2026.4.csv"), .engine = Engine::openvino});
+      diagnose_file(diagnose_of_folder("pairs.onnx"),
+                    {.profile = diagnose_of_folder("openvino_2026.4.csv"), .engine = Engine::openvino});
   ASSERT_TRUE(diagnosis) << to_string(diagnosis.errors());
   EXPECT_GT(diagnosis->profile->integer_ms, 0.0);
   EXPECT_LT(diagnosis->profile->unmatched_ms, 0.5 * diagnosis->profile->total_ms);
@@ -283,16 +285,17 @@ TEST(Profile, WhatCannotBeUsedIsSaid) {
     EXPECT_FALSE(diagnosis);
     return diagnosis ? "" : to_string(diagnosis.errors());
   };
-  std::ifstream file(of_folder("ort_1.32.0.json"));
+  std::ifstream file(diagnose_of_folder("ort_1.32.0.json"));
   const std::string whole(std::istreambuf_iterator<char>(file), {});
-  EXPECT_NE(refused(whole.substr(0, whole.size() / 2), of_folder("pairs.onnx")).find("ends at byte"),
+  EXPECT_NE(refused(whole.substr(0, whole.size() / 2), diagnose_of_folder("pairs.onnx")).find("ends at byte"),
             std::string::npos);
-  EXPECT_NE(refused("[]", of_folder("pairs.onnx")).find("without trace events"), std::string::npos);
-  EXPECT_NE(refused("", of_folder("pairs.onnx")).find("an empty file"), std::string::npos);
+  EXPECT_NE(refused("[]", diagnose_of_folder("pairs.onnx")).find("without trace events"), std::string::npos);
+  EXPECT_NE(refused("", diagnose_of_folder("pairs.onnx")).find("an empty file"), std::string::npos);
   const std::string other = folder.path("other.onnx");
   ASSERT_TRUE(write_text(other, operators(DType::u8)));
   EXPECT_NE(refused(whole, other).find("nodes that the file does not have"), std::string::npos);
-  const auto counters = diagnose_file(of_folder("pairs.onnx"), {.profile = of_folder("openvino_2026.4.csv")});
+  const auto counters =
+      diagnose_file(diagnose_of_folder("pairs.onnx"), {.profile = diagnose_of_folder("openvino_2026.4.csv")});
   ASSERT_FALSE(counters);
   EXPECT_EQ(counters.errors()[0].kind, ErrorKind::usage);
 }

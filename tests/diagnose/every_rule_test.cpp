@@ -32,7 +32,7 @@ void conv_of(Sketch& s, Stored activations, Stored weights) {
 }
 
 // An operator of one value between two pairs.
-void between_pairs(Sketch& s, const std::string& op, float scale_behind = 0.1f) {
+void every_rule_between_pairs(Sketch& s, const std::string& op, float scale_behind = 0.1f) {
   s.pair(s.node(op, {s.pair(s.input())}), {.scale = scale_behind});
 }
 
@@ -145,8 +145,8 @@ const std::vector<Row>& time_rows() {
        {kOrt},
        Dialect::qdq,
        [](Sketch& s, bool bad) {
-         if (bad) between_pairs(s, "LayerNormalization");
-         else between_pairs(s, "LeakyRelu");
+         if (bad) every_rule_between_pairs(s, "LayerNormalization");
+         else every_rule_between_pairs(s, "LeakyRelu");
        }},
       {Cause::unfused_activation,
        {kOrt},
@@ -158,11 +158,11 @@ const std::vector<Row>& time_rows() {
       {Cause::qdq_around_silu,
        {kOrt},
        Dialect::qdq,
-       [](Sketch& s, bool bad) { between_pairs(s, bad ? "HardSwish" : "LeakyRelu"); }},
+       [](Sketch& s, bool bad) { every_rule_between_pairs(s, bad ? "HardSwish" : "LeakyRelu"); }},
       {Cause::qdq_around_mean,
        {kOrt},
        Dialect::qdq,
-       [](Sketch& s, bool bad) { between_pairs(s, bad ? "ReduceMean" : "GlobalAveragePool"); }},
+       [](Sketch& s, bool bad) { every_rule_between_pairs(s, bad ? "ReduceMean" : "GlobalAveragePool"); }},
       {Cause::qdq_around_resize,
        {kOrt},
        Dialect::qdq,
@@ -174,7 +174,7 @@ const std::vector<Row>& time_rows() {
       {Cause::moved_scales,
        {kOrt},
        Dialect::qdq,
-       [](Sketch& s, bool bad) { between_pairs(s, "MaxPool", bad ? 0.2f : 0.1f); }},
+       [](Sketch& s, bool bad) { every_rule_between_pairs(s, "MaxPool", bad ? 0.2f : 0.1f); }},
       {Cause::qdq_around_excite,
        {kOrt},
        Dialect::qdq,

@@ -16,7 +16,7 @@ namespace {
 using octavo::testing::ScratchFolder;
 using octavo::testing::TfliteBuilder;
 
-std::string of_folder(const std::string& name) {
+std::string profile_readers_of_folder(const std::string& name) {
   return (std::filesystem::path(OCTAVO_SOURCE_DIR) / "tests" / "diagnose" / "profiles" / name).string();
 }
 
@@ -102,8 +102,8 @@ TEST(ProfileReaders, LitertsProfileOfAnotherModelIsRefused) {
 }
 
 TEST(ProfileReaders, TvmsReportFindsProductsAndConversionsInOrder) {
-  const auto diagnosis =
-      diagnose_file(of_folder("pairs.onnx"), {.profile = of_folder("tvm_0.27.json"), .engine = Engine::tvm});
+  const auto diagnosis = diagnose_file(profile_readers_of_folder("pairs.onnx"),
+                                       {.profile = profile_readers_of_folder("tvm_0.27.json"), .engine = Engine::tvm});
   ASSERT_TRUE(diagnosis) << to_string(diagnosis.errors());
   const JoinedProfile& profile = *diagnosis->profile;
   int products = 0, conversions = 0;
@@ -193,7 +193,7 @@ TEST(ProfileReaders, WhatIsNoProfileIsSaid) {
 }
 
 std::string text_of(const std::string& name) {
-  std::ifstream file(of_folder(name));
+  std::ifstream file(profile_readers_of_folder(name));
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
@@ -237,16 +237,17 @@ TEST(ProfileReaders, OneOfAnotherModelIsRefused) {
   folder.write("tvm.json", R"J({"calls":[
     {"Duration (us)":{"microseconds":1500.0},"Count":{"count":1},"Name":{"string":"conv2d"}},
     {"Duration (us)":{"microseconds":1000.0},"Count":{"count":1},"Name":{"string":"conv2d1"}}]})J");
-  const auto tvm = diagnose_file(of_folder("pairs.onnx"), {.profile = folder.path("tvm.json"), .engine = Engine::tvm});
+  const auto tvm = diagnose_file(profile_readers_of_folder("pairs.onnx"),
+                                 {.profile = folder.path("tvm.json"), .engine = Engine::tvm});
   ASSERT_FALSE(tvm);
   EXPECT_EQ(tvm.errors()[0].kind, ErrorKind::usage);
 
-  std::ifstream counters(of_folder("openvino_2026.4.csv"));
+  std::ifstream counters(profile_readers_of_folder("openvino_2026.4.csv"));
   std::string text;
   for (std::string line; std::getline(counters, line);) text += (line[0] == 'n' ? "other_" + line : line) + "\n";
   folder.write("openvino.csv", text);
-  const auto openvino =
-      diagnose_file(of_folder("pairs.onnx"), {.profile = folder.path("openvino.csv"), .engine = Engine::openvino});
+  const auto openvino = diagnose_file(profile_readers_of_folder("pairs.onnx"),
+                                      {.profile = folder.path("openvino.csv"), .engine = Engine::openvino});
   ASSERT_FALSE(openvino);
   EXPECT_EQ(openvino.errors()[0].kind, ErrorKind::usage);
 }
@@ -261,7 +262,8 @@ TEST(ProfileReaders, CopiedNodesAndThreadsOfOnnxRuntimeAreKnown) {
        "sub_threads":{"71":{"num_run":2},"72":{"num_run":4}}}}},
     {"cat":"Node","dur":20,"name":"n8_Conv_kernel_time","args":{"op_name":"Conv","thread_scheduling_stats":
       {"main_thread":{"thread_pool_name":"session","num_run":[3]},"sub_threads":{"71":{"num_run":2}}}}}])");
-  const auto diagnosis = diagnose_file(of_folder("pairs.onnx"), {.profile = folder.path("profile.json")});
+  const auto diagnosis =
+      diagnose_file(profile_readers_of_folder("pairs.onnx"), {.profile = folder.path("profile.json")});
   ASSERT_TRUE(diagnosis) << to_string(diagnosis.errors());
   const JoinedProfile& profile = *diagnosis->profile;
   EXPECT_EQ(profile.unmatched_ms, 0.0);

@@ -32,9 +32,9 @@ Tensor weights(DType type, Shape shape) {
 }
 
 // A graph that is written from front to back: `at` is what was made last.
-class Network {
+class RepairNetwork {
  public:
-  explicit Network(DType activations = DType::u8, std::int64_t zero = 128, std::int64_t opset = 17)
+  explicit RepairNetwork(DType activations = DType::u8, std::int64_t zero = 128, std::int64_t opset = 17)
       : builder(opset), type(activations) {
     builder.input("x", DType::f32, {1, 4, 8, 8});
     builder.initializer("zero", scalar(activations, zero)).initializer("zero_s8", scalar(DType::s8, 0));
@@ -45,8 +45,8 @@ class Network {
 
   std::string name(const std::string& stem) { return stem + std::to_string(count_++); }
 
-  Network& op(const std::string& op, std::vector<std::string> more = {},
-              std::vector<testing::NamedAttribute> attributes = {}) {
+  RepairNetwork& op(const std::string& op, std::vector<std::string> more = {},
+                    std::vector<testing::NamedAttribute> attributes = {}) {
     std::vector<std::string> inputs = {at};
     inputs.insert(inputs.end(), more.begin(), more.end());
     at = name(op);
@@ -54,14 +54,14 @@ class Network {
     return *this;
   }
 
-  Network& pair(float scale, const std::string& zero = "zero") {
+  RepairNetwork& pair(float scale, const std::string& zero = "zero") {
     const std::string numbers = name("scale");
     builder.initializer(numbers, floats(Shape{}, {scale}));
     return op("QuantizeLinear", {numbers, zero}).op("DequantizeLinear", {numbers, zero});
   }
 
   // 1x1, with weights of s8 per channel and a bias of sums where the scale of what it reads is given.
-  Network& conv(float x_scale = 0.0f) {
+  RepairNetwork& conv(float x_scale = 0.0f) {
     const std::string stored = name("w"), pair = name("w_pair");
     builder.initializer(stored, weights(DType::s8, Shape{4, 4, 1, 1}));
     builder.node({"DequantizeLinear", {stored, "w_scale", "w_zero"}, {pair}, {{"axis", std::int64_t{0}}}, "", pair});
@@ -91,12 +91,12 @@ int count(const onnx::ModelProto& model, const std::string& op) {
       std::ranges::count_if(model.graph().node(), [&](const auto& node) { return node.op_type() == op; }));
 }
 
-using Repaired = repair::Repaired<onnx::ModelProto>;
+using OnnxRepaired = Repaired<onnx::ModelProto>;
 
-Repaired repaired(const onnx::ModelProto& model, const std::string& name) {
+OnnxRepaired repair_repaired(const onnx::ModelProto& model, const std::string& name) {
   auto result = repair(model, "test.onnx", std::vector<std::string>{name});
   EXPECT_TRUE(result) << to_string(result.errors());
-  return result ? std::move(*result) : Repaired{};
+  return result ? std::move(*result) : OnnxRepaired{};
 }
 
 // Whether an initializer of this type is still there.
@@ -105,7 +105,7 @@ bool has_constant(const onnx::ModelProto& model, int type) {
 }
 
 TEST(Repair, UnsignedActivationsAreEqual) {
-  Network network(DType::s8, -5);
+  RepairNetwork network(DType::s8, -5);
   const auto model = network.pair(0.02f)
                          .conv(0.02f)
                          .op("Relu")
@@ -113,7 +113,7 @@ TEST(Repair, UnsignedActivationsAreEqual) {
                          .op("MaxPool", {}, {{"kernel_shape", std::vector<std::int64_t>{2, 2}}})
                          .pair(0.05f)
                          .model();
-  const Repaired result = repaired(model, "unsigned-activations");
+  const OnnxRepaired result = repair_repaired(model, "unsigned-activations");
   ASSERT_EQ(result.done.size(), 1u);
   EXPECT_EQ(result.done[0].places, 3);
   EXPECT_TRUE(result.done[0].is_equal) << "without an addition nothing is rounded elsewhere";
@@ -126,15 +126,15 @@ TEST(Repair, UnsignedActivationsAreEqual) {
 }
 
 TEST(Repair, IntegersThatTheOutsideSeesStaySigned) {
-  Network network(DType::s8, -5);
+  RepairNetwork network(DType::s8, -5);
   network.builder.initializer("s", floats(Shape{}, {0.02f}));
   const auto model = network.op("QuantizeLinear", {"s", "zero"}).model();
-  EXPECT_TRUE(repaired(model, "unsigned-activations").done.empty());
+  EXPECT_TRUE(repair_repaired(model, "unsigned-activations").done.empty());
 }
 
 // A convolution whose weights are u8, with one zero point that is not in the middle.
-Network with_unsigned_weights(bool is_read_twice) {
-  Network network;
+RepairNetwork with_unsigned_weights(bool is_read_twice) {
+  RepairNetwork network;
   std::vector<std::int64_t> values;
   for (std::int64_t i = 0; i < 16; ++i) values.push_back(i * 53 % 256);
   network.builder.initializer("u", bytes(DType::u8, Shape{4, 4, 1, 1}, values))
@@ -147,24 +147,24 @@ Network with_unsigned_weights(bool is_read_twice) {
 }
 
 TEST(Repair, UnsignedWeightsAreSigned) {
-  const Repaired result = repaired(with_unsigned_weights(false).model(), "signed-weights");
+  const OnnxRepaired result = repair_repaired(with_unsigned_weights(false).model(), "signed-weights");
   ASSERT_EQ(result.done.size(), 1u);
   EXPECT_EQ(result.done[0].places, 1);
   EXPECT_TRUE(result.done[0].is_equal);
   EXPECT_TRUE(has_constant(result.model, onnx::TensorProto::INT8));
   // Somebody else reads the floats that they stand for.
-  EXPECT_TRUE(repaired(with_unsigned_weights(true).model(), "signed-weights").done.empty());
+  EXPECT_TRUE(repair_repaired(with_unsigned_weights(true).model(), "signed-weights").done.empty());
 }
 
 TEST(Repair, OperatorsOfIntegersBecomePairs) {
-  Network network(DType::u8, 128);
+  RepairNetwork network(DType::u8, 128);
   for (const char* scale : {"xs", "ys"}) network.builder.initializer(scale, floats(Shape{}, {0.02f}));
   network.builder.initializer("w", weights(DType::s8, Shape{4, 4, 1, 1}));
   network.builder.initializer("b", bytes(DType::s32, Shape{4}, {300, -200, 100, 50}));
   network.op("QuantizeLinear", {"xs", "zero"});
   network.op("QLinearConv", {"xs", "zero", "w", "w_scale", "w_zero", "ys", "zero", "b"});
   const auto model = network.op("DequantizeLinear", {"ys", "zero"}).model();
-  const Repaired result = repaired(model, "pairs-for-operators");
+  const OnnxRepaired result = repair_repaired(model, "pairs-for-operators");
   ASSERT_EQ(result.done.size(), 1u);
   EXPECT_EQ(count(result.model, "QLinearConv"), 0);
   EXPECT_EQ(count(result.model, "Conv"), 1);
@@ -173,45 +173,49 @@ TEST(Repair, OperatorsOfIntegersBecomePairs) {
 }
 
 TEST(Repair, PairsPerChannelNeedOpset13) {
-  Network network(DType::u8, 128, 12);
+  RepairNetwork network(DType::u8, 128, 12);
   for (const char* scale : {"xs", "ys"}) network.builder.initializer(scale, floats(Shape{}, {0.02f}));
   network.builder.initializer("w", weights(DType::s8, Shape{4, 4, 1, 1}));
   network.op("QuantizeLinear", {"xs", "zero"});
   network.op("QLinearConv", {"xs", "zero", "w", "w_scale", "w_zero", "ys", "zero"});
-  EXPECT_TRUE(repaired(network.op("DequantizeLinear", {"ys", "zero"}).model(), "pairs-for-operators").done.empty());
+  EXPECT_TRUE(
+      repair_repaired(network.op("DequantizeLinear", {"ys", "zero"}).model(), "pairs-for-operators").done.empty());
 }
 
 TEST(Repair, DoublePairsGoWhereTheyAreEqual) {
-  const Repaired result = repaired(Network().pair(0.02f).pair(0.02f).conv().pair(0.1f).model(), "double-pairs");
+  const OnnxRepaired result =
+      repair_repaired(RepairNetwork().pair(0.02f).pair(0.02f).conv().pair(0.1f).model(), "double-pairs");
   ASSERT_EQ(result.done.size(), 1u);
   EXPECT_TRUE(result.done[0].is_equal);
   EXPECT_EQ(count(result.model, "QuantizeLinear"), 2);
-  EXPECT_TRUE(repaired(Network().pair(0.02f).pair(0.03f).conv().pair(0.1f).model(), "double-pairs").done.empty());
+  EXPECT_TRUE(
+      repair_repaired(RepairNetwork().pair(0.02f).pair(0.03f).conv().pair(0.1f).model(), "double-pairs").done.empty());
 }
 
 TEST(Repair, NoPairStandsBeforeAnActivation) {
-  const Repaired result =
-      repaired(Network().pair(0.02f).conv().pair(0.05f).op("Relu").pair(0.05f).model(), "pairs-before-activations");
+  const OnnxRepaired result = repair_repaired(
+      RepairNetwork().pair(0.02f).conv().pair(0.05f).op("Relu").pair(0.05f).model(), "pairs-before-activations");
   ASSERT_EQ(result.done.size(), 1u);
   EXPECT_EQ(count(result.model, "QuantizeLinear"), 2);
   // A sigmoid is no bound: the pair before it is what engines compute it by.
-  EXPECT_TRUE(
-      repaired(Network().pair(0.02f).conv().pair(0.05f).op("Sigmoid").pair(0.005f).model(), "pairs-before-activations")
-          .done.empty());
+  EXPECT_TRUE(repair_repaired(RepairNetwork().pair(0.02f).conv().pair(0.05f).op("Sigmoid").pair(0.005f).model(),
+                              "pairs-before-activations")
+                  .done.empty());
 }
 
 TEST(Repair, RangesBehindReluBeginAtZero) {
-  Network network;
-  const Repaired result =
-      repaired(network.pair(0.02f).conv().op("Relu").pair(0.05f).conv(0.05f).pair(0.5f).model(), "ranges-behind-relu");
+  RepairNetwork network;
+  const OnnxRepaired result = repair_repaired(
+      network.pair(0.02f).conv().op("Relu").pair(0.05f).conv(0.05f).pair(0.5f).model(), "ranges-behind-relu");
   ASSERT_EQ(result.done.size(), 1u);
   EXPECT_EQ(result.done[0].places, 1);
   EXPECT_GT(result.done[0].sqnr_db, 30.0) << "the bias behind it has to fit the new scale";
-  EXPECT_TRUE(repaired(Network().pair(0.02f).conv().pair(0.05f).model(), "ranges-behind-relu").done.empty());
+  EXPECT_TRUE(
+      repair_repaired(RepairNetwork().pair(0.02f).conv().pair(0.05f).model(), "ranges-behind-relu").done.empty());
 }
 
 onnx::ModelProto with_norm(bool has_pair) {
-  Network network;
+  RepairNetwork network;
   network.pair(0.02f).conv(0.02f);
   if (has_pair) network.pair(0.06f);
   network.builder.initializer("gamma", floats(Shape{4}, {1.0f, -0.5f, 2.0f, 0.1f}));
@@ -223,7 +227,7 @@ onnx::ModelProto with_norm(bool has_pair) {
 
 TEST(Repair, BatchNormsGoIntoScalesAndBiases) {
   for (const bool has_pair : {false, true}) {
-    const Repaired result = repaired(with_norm(has_pair), "batch-norms");
+    const OnnxRepaired result = repair_repaired(with_norm(has_pair), "batch-norms");
     ASSERT_EQ(result.done.size(), 1u);
     EXPECT_EQ(count(result.model, "BatchNormalization"), 0);
     EXPECT_GT(result.done[0].sqnr_db, has_pair ? 25.0 : 40.0);
@@ -231,21 +235,21 @@ TEST(Repair, BatchNormsGoIntoScalesAndBiases) {
 }
 
 TEST(Repair, BatchNormsOfWhatOthersReadStay) {
-  Network network;
+  RepairNetwork network;
   network.pair(0.02f).conv();
   const std::string before = network.at;
   for (const char* each : {"gamma", "beta", "mean", "var"})
     network.builder.initializer(each, floats(Shape{4}, {1.0f, 1.0f, 1.0f, 1.0f}));
   const auto model = network.op("BatchNormalization", {"gamma", "beta", "mean", "var"}).op("Add", {before}).model();
-  EXPECT_TRUE(repaired(model, "batch-norms").done.empty());
+  EXPECT_TRUE(repair_repaired(model, "batch-norms").done.empty());
 }
 
 TEST(Repair, AdditionsReadPairs) {
-  Network network;
+  RepairNetwork network;
   network.pair(0.02f).conv();
   const std::string skip = network.at;
   const auto model = network.pair(0.05f).conv(0.05f).pair(0.4f).op("Add", {skip}).pair(0.4f).model();
-  const Repaired result = repaired(model, "skip-connections");
+  const OnnxRepaired result = repair_repaired(model, "skip-connections");
   ASSERT_EQ(result.done.size(), 1u);
   for (const auto& node : result.model.graph().node()) {
     if (node.op_type() == "Add") {
@@ -255,35 +259,36 @@ TEST(Repair, AdditionsReadPairs) {
 }
 
 TEST(Repair, FloatWeightsBecomeBytes) {
-  Network network;
+  RepairNetwork network;
   network.builder.initializer("w", weights(DType::f32, Shape{4, 4, 1, 1}));
-  const Repaired result = repaired(network.pair(0.02f).op("Conv", {"w"}).pair(0.1f).model(), "float-weights");
+  const OnnxRepaired result =
+      repair_repaired(network.pair(0.02f).op("Conv", {"w"}).pair(0.1f).model(), "float-weights");
   ASSERT_EQ(result.done.size(), 1u);
   EXPECT_GT(result.done[0].sqnr_db, 30.0);
   EXPECT_EQ(count(result.model, "DequantizeLinear"), 3);
-  Network floats_only;
+  RepairNetwork floats_only;
   floats_only.builder.initializer("w", weights(DType::f32, Shape{4, 4, 1, 1}));
-  EXPECT_TRUE(repaired(floats_only.op("Conv", {"w"}).model(), "float-weights").done.empty());
+  EXPECT_TRUE(repair_repaired(floats_only.op("Conv", {"w"}).model(), "float-weights").done.empty());
 }
 
 TEST(Repair, MeansOfPixelsBecomePools) {
   const std::vector<std::int64_t> pixels = {2, 3}, rows = {2};
   const auto with = [](const std::vector<std::int64_t>& axes) {
-    return Network()
+    return RepairNetwork()
         .pair(0.02f)
         .op("ReduceMean", {}, {{"axes", axes}, {"keepdims", std::int64_t{1}}})
         .pair(0.02f)
         .model();
   };
-  const Repaired result = repaired(with(pixels), "means");
+  const OnnxRepaired result = repair_repaired(with(pixels), "means");
   EXPECT_EQ(count(result.model, "GlobalAveragePool"), 1);
-  EXPECT_TRUE(repaired(with(rows), "means").done.empty());
+  EXPECT_TRUE(repair_repaired(with(rows), "means").done.empty());
 }
 
 TEST(Repair, MovesKeepTheirScale) {
   const std::vector<std::int64_t> kernel = {2, 2};
   const auto with = [&](float after) {
-    return Network()
+    return RepairNetwork()
         .pair(0.02f)
         .op("MaxPool", {}, {{"kernel_shape", kernel}})
         .pair(after)
@@ -291,15 +296,15 @@ TEST(Repair, MovesKeepTheirScale) {
         .pair(0.3f)
         .model();
   };
-  const Repaired result = repaired(with(0.021f), "moved-scales");
+  const OnnxRepaired result = repair_repaired(with(0.021f), "moved-scales");
   ASSERT_EQ(result.done.size(), 1u);
-  EXPECT_TRUE(repaired(with(0.02f), "moved-scales").done.empty());
+  EXPECT_TRUE(repair_repaired(with(0.02f), "moved-scales").done.empty());
 }
 
 TEST(Repair, BrokenPromisesAreErrors) {
   // The pool's own range is a tenth of what it takes: keeping the scale changes answers by more than rounding.
   const std::vector<std::int64_t> kernel = {2, 2};
-  const auto model = Network().pair(0.02f).op("MaxPool", {}, {{"kernel_shape", kernel}}).pair(0.0005f).model();
+  const auto model = RepairNetwork().pair(0.02f).op("MaxPool", {}, {{"kernel_shape", kernel}}).pair(0.0005f).model();
   const auto result = repair(model, "test.onnx", std::vector<std::string>{"moved-scales"});
   ASSERT_FALSE(result);
   EXPECT_EQ(result.errors()[0].kind, ErrorKind::internal);
@@ -307,7 +312,8 @@ TEST(Repair, BrokenPromisesAreErrors) {
 }
 
 TEST(Repair, UnknownNamesAreUsageErrors) {
-  const auto result = repair(Network().pair(0.02f).conv().model(), "test.onnx", std::vector<std::string>{"everything"});
+  const auto result =
+      repair(RepairNetwork().pair(0.02f).conv().model(), "test.onnx", std::vector<std::string>{"everything"});
   ASSERT_FALSE(result);
   EXPECT_EQ(result.errors()[0].kind, ErrorKind::usage);
   EXPECT_NE(result.errors()[0].expected.find("double-pairs"), std::string::npos);

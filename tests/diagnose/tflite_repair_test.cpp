@@ -24,9 +24,9 @@ Tensor numbers(Shape shape, int least, int most) {
 }
 
 // Layers on [1, 8, 8, 4]; `at` is what was made last.
-class Network : public TfliteBuilder {
+class TfliteRepairNetwork : public TfliteBuilder {
  public:
-  Network(DType type, float scale, std::int64_t zero) : scale_(scale), zero_(zero) {
+  TfliteRepairNetwork(DType type, float scale, std::int64_t zero) : scale_(scale), zero_(zero) {
     at = type == DType::f32 ? input({"x", type, {1, 8, 8, 4}}) : input({"x", type, {1, 8, 8, 4}, {scale}, {zero}});
   }
 
@@ -35,13 +35,13 @@ class Network : public TfliteBuilder {
     if (type == DType::f32) return tensor({name, type, {1, 8, 8, 4}});
     return tensor({name, type, {1, 8, 8, 4}, {scale}, {zero}});
   }
-  Network& op(int code, DType result, float scale = 0.1f, std::int64_t zero = 0) {
+  TfliteRepairNetwork& op(int code, DType result, float scale = 0.1f, std::int64_t zero = 0) {
     const int made = activation(result, scale, zero);
     add({.code = code, .inputs = {at}, .outputs = {made}, .version = 2});
     at = made;
     return *this;
   }
-  Network& pool(DType result, float scale = 0.1f, std::int64_t zero = 0) {
+  TfliteRepairNetwork& pool(DType result, float scale = 0.1f, std::int64_t zero = 0) {
     const int made = activation(result, scale, zero);
     add({.code = kMaxPool,
          .inputs = {at},
@@ -53,7 +53,7 @@ class Network : public TfliteBuilder {
     return *this;
   }
   // 1x1, or 3x3 by channels.
-  Network& product(int code, int weights, int bias, DType result) {
+  TfliteRepairNetwork& product(int code, int weights, int bias, DType result) {
     const int made = activation(result, scale_ * 4, zero_);
     const bool is_depthwise = code == kDepthwiseConv;
     const auto kind = is_depthwise ? tfl::BuiltinOptions::DepthwiseConv2DOptions : tfl::BuiltinOptions::Conv2DOptions;
@@ -81,7 +81,7 @@ class Network : public TfliteBuilder {
   int count_ = 0;
 };
 
-Repaired<std::string> repaired(const std::string& bytes, const std::string& name) {
+Repaired<std::string> tflite_repair_repaired(const std::string& bytes, const std::string& name) {
   auto result = repair_tflite(bytes, "test.tflite", std::vector<std::string>{name});
   EXPECT_TRUE(result) << to_string(result.errors());
   return result ? std::move(*result) : Repaired<std::string>{};
@@ -96,18 +96,18 @@ std::vector<int> codes_of(const std::string& bytes) {
 }
 
 void expect_untouched(const std::string& bytes, const std::string& name) {
-  EXPECT_TRUE(repaired(bytes, name).done.empty()) << name;
+  EXPECT_TRUE(tflite_repair_repaired(bytes, name).done.empty()) << name;
 }
 
 std::string unsigned_network(int last) {
-  Network net(DType::u8, 0.05f, 128);
+  TfliteRepairNetwork net(DType::u8, 0.05f, 128);
   const int weights = net.constant(numbers<std::uint8_t>(Shape{4, 1, 1, 4}, 0, 255), {0.01f}, {97});
   net.product(kConv, weights, net.constant(numbers<std::int32_t>(Shape{4}, -900, 900)), DType::u8);
   return net.op(last, DType::u8, 1.0f / 256.0f).file();
 }
 
 TEST(TfliteRepair, BytesAreSignedAndInputsAndOutputsStay) {
-  const auto result = repaired(unsigned_network(kLogistic), "signed-bytes");
+  const auto result = tflite_repair_repaired(unsigned_network(kLogistic), "signed-bytes");
   ASSERT_EQ(result.done.size(), 1u);
   EXPECT_EQ(result.done[0].places, 2);
   EXPECT_EQ(codes_of(result.model), (std::vector<int>{kQuantize, kConv, kLogistic, kQuantize}));
@@ -122,7 +122,7 @@ TEST(TfliteRepair, BytesAreSignedAndInputsAndOutputsStay) {
 
 TEST(TfliteRepair, BytesStayUnsignedWhereAnOperatorIsUnknown) {
   constexpr int kGather = 36;
-  Network net(DType::u8, 0.05f, 128);
+  TfliteRepairNetwork net(DType::u8, 0.05f, 128);
   const int weights = net.constant(numbers<std::uint8_t>(Shape{4, 1, 1, 4}, 0, 255), {0.01f}, {97});
   net.product(kConv, weights, net.constant(numbers<std::int32_t>(Shape{4}, -900, 900)), DType::u8);
   const int made = net.tensor({"picked", DType::u8, {1, 8, 8, 4}, {0.2f}, {128}});
@@ -136,7 +136,7 @@ TEST(TfliteRepair, BytesStayUnsignedWhereAnOperatorIsUnknown) {
 }
 
 std::string wide_network(DType type) {
-  Network net(type, 0.001f, 0);
+  TfliteRepairNetwork net(type, 0.001f, 0);
   const int weights =
       net.constant(numbers<std::int8_t>(Shape{4, 1, 1, 4}, -127, 127), {0.01f, 0.02f, 0.03f, 0.04f}, {0, 0, 0, 0});
   const Shape channels{4};
@@ -146,7 +146,7 @@ std::string wide_network(DType type) {
 }
 
 TEST(TfliteRepair, SixteenBitsComputeInFloats) {
-  const auto result = repaired(wide_network(DType::s16), "sixteen-bits-in-floats");
+  const auto result = tflite_repair_repaired(wide_network(DType::s16), "sixteen-bits-in-floats");
   ASSERT_EQ(result.done.size(), 1u);
   EXPECT_GE(result.done[0].noise_after_db, 60.0);
   const std::vector<int> codes = codes_of(result.model);
@@ -155,7 +155,7 @@ TEST(TfliteRepair, SixteenBitsComputeInFloats) {
 }
 
 std::string dynamic_network(int code, bool puts_data_behind = false) {
-  Network net(DType::f32, 0.0f, 0);
+  TfliteRepairNetwork net(DType::f32, 0.0f, 0);
   net.puts_data_behind = puts_data_behind;
   const bool is_depthwise = code == kDepthwiseConv;
   const int weights =
@@ -165,7 +165,7 @@ std::string dynamic_network(int code, bool puts_data_behind = false) {
 }
 
 TEST(TfliteRepair, DynamicDepthwiseGetsFloatWeights) {
-  const auto result = repaired(dynamic_network(kDepthwiseConv), "dynamic-depthwise-in-floats");
+  const auto result = tflite_repair_repaired(dynamic_network(kDepthwiseConv), "dynamic-depthwise-in-floats");
   ASSERT_EQ(result.done.size(), 1u);
   EXPECT_EQ(codes_of(result.model), (std::vector<int>{kDequantize, kDepthwiseConv}));
   EXPECT_GE(result.done[0].noise_after_db, result.done[0].noise_before_db);
@@ -173,47 +173,47 @@ TEST(TfliteRepair, DynamicDepthwiseGetsFloatWeights) {
 }
 
 TEST(TfliteRepair, ConversionsOfConversionsAreOne) {
-  Network equal(DType::s8, 0.1f, 3);
+  TfliteRepairNetwork equal(DType::s8, 0.1f, 3);
   const std::string twice = equal.op(kLogistic, DType::s8, 1.0f / 256.0f, -128)
                                 .op(kDequantize, DType::f32)
                                 .op(kQuantize, DType::s8, 1.0f / 256.0f, -128)
                                 .pool(DType::s8, 1.0f / 256.0f, -128)
                                 .file();
-  const auto result = repaired(twice, "double-conversions");
+  const auto result = tflite_repair_repaired(twice, "double-conversions");
   ASSERT_EQ(result.done.size(), 1u);
   EXPECT_TRUE(result.done[0].is_equal);
   EXPECT_EQ(codes_of(result.model), (std::vector<int>{kLogistic, kMaxPool}));
-  Network other(DType::s8, 0.1f, 3);
-  const auto rescaled =
-      repaired(other.op(kDequantize, DType::f32).op(kQuantize, DType::s8, 0.15f).file(), "double-conversions");
+  TfliteRepairNetwork other(DType::s8, 0.1f, 3);
+  const auto rescaled = tflite_repair_repaired(other.op(kDequantize, DType::f32).op(kQuantize, DType::s8, 0.15f).file(),
+                                               "double-conversions");
   EXPECT_EQ(codes_of(rescaled.model), (std::vector<int>{kQuantize}));
-  Network single(DType::f32, 0.0f, 0);
+  TfliteRepairNetwork single(DType::f32, 0.0f, 0);
   expect_untouched(single.op(kQuantize, DType::s8).op(kDequantize, DType::f32).file(), "double-conversions");
 }
 
 TEST(TfliteRepair, IslandsComputeOnBytes) {
-  Network pool(DType::s8, 0.1f, 3);
-  const auto moved = repaired(pool.op(kDequantize, DType::f32)
-                                  .pool(DType::f32)
-                                  .op(kQuantize, DType::s8, 0.1f, 3)
-                                  .pool(DType::s8, 0.1f, 3)
-                                  .file(),
-                              "islands-in-bytes");
+  TfliteRepairNetwork pool(DType::s8, 0.1f, 3);
+  const auto moved = tflite_repair_repaired(pool.op(kDequantize, DType::f32)
+                                                .pool(DType::f32)
+                                                .op(kQuantize, DType::s8, 0.1f, 3)
+                                                .pool(DType::s8, 0.1f, 3)
+                                                .file(),
+                                            "islands-in-bytes");
   ASSERT_EQ(moved.done.size(), 1u);
   EXPECT_TRUE(moved.done[0].is_equal);
   EXPECT_EQ(codes_of(moved.model), (std::vector<int>{kMaxPool, kMaxPool}));
-  Network conv(DType::s8, 0.1f, 3);
+  TfliteRepairNetwork conv(DType::s8, 0.1f, 3);
   conv.op(kDequantize, DType::f32);
   const int weights = conv.constant(numbers<float>(Shape{4, 1, 1, 4}, -9, 9));
   conv.product(kConv, weights, conv.constant(numbers<float>(Shape{4}, -2, 2)), DType::f32);
-  const auto product = repaired(conv.op(kQuantize, DType::s8, 1.0f).file(), "islands-in-bytes");
+  const auto product = tflite_repair_repaired(conv.op(kQuantize, DType::s8, 1.0f).file(), "islands-in-bytes");
   ASSERT_EQ(product.done.size(), 1u);
   // The output stays a tensor that QUANTIZE makes.
   EXPECT_EQ(codes_of(product.model), (std::vector<int>{kConv, kQuantize}));
 }
 
 TEST(TfliteRepair, FloatsThatSomebodyReadsStay) {
-  Network net(DType::s8, 0.1f, 3);
+  TfliteRepairNetwork net(DType::s8, 0.1f, 3);
   net.op(kDequantize, DType::f32).pool(DType::f32);
   const int read = net.at;
   net.op(kQuantize, DType::s8, 0.1f, 3);
@@ -230,7 +230,7 @@ std::string swish_network(std::int32_t size) {
 }
 
 TEST(TfliteRepair, SlowBytesComputeInFloatsWhereTheyAreMany) {
-  const auto result = repaired(swish_network(32), "slow-bytes-in-floats");
+  const auto result = tflite_repair_repaired(swish_network(32), "slow-bytes-in-floats");
   ASSERT_EQ(result.done.size(), 1u);
   EXPECT_EQ(codes_of(result.model), (std::vector<int>{kDequantize, kHardSwish, kQuantize}));
   expect_untouched(swish_network(4), "slow-bytes-in-floats");
@@ -250,7 +250,7 @@ TEST(TfliteRepair, WhatIsNotTouchedStays) {
            .version = 2});
   net.signatures = {"main"};
   const std::string before = net.bytes();
-  const auto result = repaired(before, "slow-bytes-in-floats");
+  const auto result = tflite_repair_repaired(before, "slow-bytes-in-floats");
   ASSERT_FALSE(result.model.empty());
   // New tables first, behind them the old file as it was.
   EXPECT_EQ(result.model.substr(result.model.size() - before.size()), before);
@@ -269,8 +269,8 @@ TEST(TfliteRepair, WhatIsNotTouchedStays) {
 TEST(TfliteRepair, DataBehindTheTablesIsFoundAgain) {
   const std::string inside = dynamic_network(kDepthwiseConv, false), behind = dynamic_network(kDepthwiseConv, true);
   ASSERT_NE(inside, behind);
-  const auto expected = repaired(inside, "dynamic-depthwise-in-floats");
-  const auto result = repaired(behind, "dynamic-depthwise-in-floats");
+  const auto expected = tflite_repair_repaired(inside, "dynamic-depthwise-in-floats");
+  const auto result = tflite_repair_repaired(behind, "dynamic-depthwise-in-floats");
   ASSERT_EQ(result.done.size(), 1u);
   // By answers: what was read was what the other file has.
   EXPECT_EQ(result.done[0].noise_after_db, expected.done[0].noise_after_db);

@@ -12,7 +12,7 @@
 namespace octavo::testing {
 namespace {
 
-constexpr const char* kRun = "run m.octv --input x.npy --output-dir .";
+constexpr const char* kArtifactRun = "run m.octv --input x.npy --output-dir .";
 const std::string kCompileDigits =
     "compile " OCTAVO_SOURCE_DIR "/examples/digits/digits.onnx -o m.octv --calibrate " OCTAVO_SOURCE_DIR
     "/examples/digits/calibration.npz "
@@ -86,7 +86,7 @@ BrokenCase file_case(std::string name, std::function<std::string()> make, std::v
     folder.write("m.octv", make());
     write_input(folder);
   };
-  return {std::move(name), write, kRun, exit_code, std::move(parts)};
+  return {std::move(name), write, kArtifactRun, exit_code, std::move(parts)};
 }
 
 BrokenCase model_case(const std::string& name, const std::function<void(CompiledModel&)>& change,
@@ -224,7 +224,7 @@ TEST(BrokenArtifacts, MissingInstructionsAreNamed) {
                  }
                }));
   write_input(folder);
-  const Outcome outcome = run_program(folder, kRun);
+  const Outcome outcome = run_program(folder, kArtifactRun);
   EXPECT_EQ(outcome.exit_code, kResource) << outcome.text;
   for (const char* part : {"amx_int8", "digits.onnx", "--target host"})
     EXPECT_NE(outcome.text.find(part), std::string::npos) << outcome.text;

@@ -15,8 +15,8 @@ using Make = std::function<std::string()>;
 constexpr const char* kCompile = "compile m.onnx -o m.octv --precision fp32";
 constexpr const char* kCompileInt8 = "compile m.onnx -o m.octv";
 
-BrokenCase bytes_case(std::string name, Make make, std::vector<std::string> parts, int exit_code = kInvalid,
-                      std::string arguments = kCompile) {
+BrokenCase onnx_bytes_case(std::string name, Make make, std::vector<std::string> parts, int exit_code = kInvalid,
+                           std::string arguments = kCompile) {
   parts.push_back("m.onnx");
   return {std::move(name), [make = std::move(make)](const ScratchFolder& folder) { folder.write("m.onnx", make()); },
           std::move(arguments), exit_code, std::move(parts)};
@@ -31,7 +31,7 @@ BrokenCase graph_case(std::string name, std::function<void(ModelBuilder&)> make,
     make(builder);
     return builder.bytes();
   };
-  return bytes_case(std::move(name), bytes, std::move(parts), exit_code, std::move(arguments));
+  return onnx_bytes_case(std::move(name), bytes, std::move(parts), exit_code, std::move(arguments));
 }
 
 std::string digits() { return source_file("examples/digits/digits.onnx"); }
@@ -51,21 +51,21 @@ BrokenCase scale_case(const std::string& name, float scale, const std::string& f
 
 std::vector<BrokenCase> broken_files() {
   return {
-      bytes_case("EmptyFile", [] { return std::string(); }, {}),
-      bytes_case("TextFile", [] { return std::string("# A readme, not a model\n"); }, {}),
-      bytes_case("Picture", [] { return std::string("\x89PNG\r\n\x1a\n and so on"); }, {}),
-      bytes_case("Truncated", [] { return digits().substr(0, digits().size() / 2); }, {"truncated"}),
-      bytes_case("TruncatedByOneByte", [] { return digits().substr(0, digits().size() - 1); }, {}),
-      bytes_case("LengthsRunPastTheEnd",
-                 [] {
-                   std::string bytes = digits();
-                   for (std::size_t i = 0; i < bytes.size(); i += 97) bytes[i] = '\xff';
-                   return bytes;
-                 },
-                 {}),
-      bytes_case(
+      onnx_bytes_case("EmptyFile", [] { return std::string(); }, {}),
+      onnx_bytes_case("TextFile", [] { return std::string("# A readme, not a model\n"); }, {}),
+      onnx_bytes_case("Picture", [] { return std::string("\x89PNG\r\n\x1a\n and so on"); }, {}),
+      onnx_bytes_case("Truncated", [] { return digits().substr(0, digits().size() / 2); }, {"truncated"}),
+      onnx_bytes_case("TruncatedByOneByte", [] { return digits().substr(0, digits().size() - 1); }, {}),
+      onnx_bytes_case("LengthsRunPastTheEnd",
+                      [] {
+                        std::string bytes = digits();
+                        for (std::size_t i = 0; i < bytes.size(); i += 97) bytes[i] = '\xff';
+                        return bytes;
+                      },
+                      {}),
+      onnx_bytes_case(
           "FlatBuffer", [] { return std::string("\x1c\0\0\0TFL3\0\0\0\0", 12); }, {}, kInvalid),
-      bytes_case(
+      onnx_bytes_case(
           "Opset6",
           [] {
             ModelBuilder builder(6);
@@ -73,7 +73,7 @@ std::vector<BrokenCase> broken_files() {
             return builder.bytes();
           },
           {"opset 6", "7 to 28"}, kUnsupported),
-      bytes_case("NoGraph", [] { return ModelBuilder(17).input("x", DType::f32, {1}).bytes(); }, {"outputs"}),
+      onnx_bytes_case("NoGraph", [] { return ModelBuilder(17).input("x", DType::f32, {1}).bytes(); }, {"outputs"}),
       graph_case("NoNodes", [](ModelBuilder&) {}, {"output 'y'"}),
   };
 }

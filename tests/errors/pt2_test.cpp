@@ -12,8 +12,8 @@ constexpr const char* kProgram = "archive/models/model.json";
 constexpr const char* kConfig = "archive/data/weights/model_weights_config.json";
 constexpr const char* kStateDict = "serialized_state_dict.pt";
 
-BrokenCase bytes_case(std::string name, std::function<std::string()> bytes, int exit_code,
-                      std::vector<std::string> parts) {
+BrokenCase pt2_bytes_case(std::string name, std::function<std::string()> bytes, int exit_code,
+                          std::vector<std::string> parts) {
   parts.emplace_back("m.pt2");
   const auto write = [=](const ScratchFolder& folder) { folder.write("m.pt2", bytes()); };
   return {std::move(name), write, "compile m.pt2 -o m.octv", exit_code, std::move(parts)};
@@ -28,11 +28,11 @@ BrokenCase entry_case(std::string name, const Change& change, int exit_code, std
     change(entries);
     return zip_of(members_of(entries));
   };
-  return bytes_case(std::move(name), bytes, exit_code, std::move(parts));
+  return pt2_bytes_case(std::move(name), bytes, exit_code, std::move(parts));
 }
 
 // The first `old_text` of an entry becomes `new_text`.
-Change replaced(const std::string& entry, const std::string& old_text, const std::string& new_text) {
+Change pt2_replaced(const std::string& entry, const std::string& old_text, const std::string& new_text) {
   return [=](Entries& entries) {
     std::string& bytes = entries.at(entry);
     const std::size_t at = bytes.find(old_text);
@@ -53,7 +53,7 @@ Change number_after(const std::string& before, const std::string& text) {
 
 BrokenCase program_case(std::string name, const std::string& old_text, const std::string& new_text, int exit_code,
                         std::vector<std::string> parts) {
-  return entry_case(std::move(name), replaced(kProgram, old_text, new_text), exit_code, std::move(parts));
+  return entry_case(std::move(name), pt2_replaced(kProgram, old_text, new_text), exit_code, std::move(parts));
 }
 
 // One member beside the good ones, or in place of one of the same name.
@@ -65,7 +65,7 @@ BrokenCase member_case(std::string name, const ZipMember& member, int exit_code,
     members.push_back(member);
     return zip_of(members);
   };
-  return bytes_case(std::move(name), bytes, exit_code, std::move(parts));
+  return pt2_bytes_case(std::move(name), bytes, exit_code, std::move(parts));
 }
 
 // A state dict with this pickle.
@@ -85,10 +85,10 @@ std::vector<BrokenCase> zip_cases() {
   endless.said_size = 0xfffffff0u;
   packed.said_method = 12;
   return {
-      bytes_case("Truncated", [=] { return file().substr(0, 20000); }, kInvalid, {"may be truncated"}),
-      bytes_case("OnlyAHeader", [=] { return file().substr(0, 64); }, kInvalid, {"no zip archive"}),
-      bytes_case("NoEntries", [] { return "PK\x03\x04" + zip_of({}); }, kUnsupported,
-                 {"without the entries of an exported program"}),
+      pt2_bytes_case("Truncated", [=] { return file().substr(0, 20000); }, kInvalid, {"may be truncated"}),
+      pt2_bytes_case("OnlyAHeader", [=] { return file().substr(0, 64); }, kInvalid, {"no zip archive"}),
+      pt2_bytes_case("NoEntries", [] { return "PK\x03\x04" + zip_of({}); }, kUnsupported,
+                     {"without the entries of an exported program"}),
       member_case("WrongChecksum", damaged, kInvalid, {"data/weights/weight_18", "may be damaged"}),
       member_case("UnpacksToMore", endless, kInvalid, {"bytes unpacked from", "200 times"}),
       member_case("UnknownCompression", packed, kUnsupported, {"weight_18", "compression method 12"}),
@@ -116,9 +116,9 @@ std::vector<BrokenCase> layout_cases() {
       entry_case("MissingEntry", without("archive/data/weights/weight_17"), kInvalid,
                  {"no entry 'data/weights/weight_17'"}),
       entry_case("OldSchema", with("version", "7.3"), kUnsupported, {"version 7.3", "version 8"}, "pt2e_serialized"),
-      bytes_case("TorchScript", only("model/data.pkl"), kUnsupported,
-                 {"torch.save or TorchScript", "torch.export.save"}),
-      bytes_case("SomeZip", only("readme.txt"), kUnsupported, {"without the entries of an exported program"}),
+      pt2_bytes_case("TorchScript", only("model/data.pkl"), kUnsupported,
+                     {"torch.save or TorchScript", "torch.export.save"}),
+      pt2_bytes_case("SomeZip", only("readme.txt"), kUnsupported, {"without the entries of an exported program"}),
   };
 }
 
@@ -126,8 +126,8 @@ std::vector<BrokenCase> program_cases() {
   const std::string conv = "torch.ops.aten.conv2d.default", scale = "\"scale\",\"arg\":{\"as_float\":";
   const auto json = [](const std::string& text) { return [=](Entries& entries) { entries[kProgram] = text; }; };
   const auto two_unknown = [=](Entries& entries) {
-    replaced(kProgram, conv, "torch.ops.aten.fft_fft.default")(entries);
-    replaced(kProgram, "torch.ops.aten.linear.default", "torch.ops.my.own.default")(entries);
+    pt2_replaced(kProgram, conv, "torch.ops.aten.fft_fft.default")(entries);
+    pt2_replaced(kProgram, "torch.ops.aten.linear.default", "torch.ops.my.own.default")(entries);
   };
   return {
       entry_case("NoJson", json("{\"graph"), kInvalid, {"models/model.json", "no JSON from byte 8 on"}),
@@ -164,7 +164,7 @@ std::vector<BrokenCase> program_cases() {
 
 std::vector<BrokenCase> tensor_cases() {
   const auto config = [](const std::string& old_text, const std::string& new_text) {
-    return replaced(kConfig, old_text, new_text);
+    return pt2_replaced(kConfig, old_text, new_text);
   };
   // In what the list says of a tensor that is used.
   const auto of_tensor = [](const std::string& name, const std::string& old_text, const std::string& new_text) {

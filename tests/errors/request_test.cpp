@@ -9,7 +9,7 @@ namespace octavo::testing {
 namespace {
 
 const std::string kDigits = OCTAVO_SOURCE_DIR "/examples/digits/";
-const std::string kRun = "run " + kDigits + "digits.onnx --precision fp32 --output-dir . ";
+const std::string kRequestRun = "run " + kDigits + "digits.onnx --precision fp32 --output-dir . ";
 
 void write_tensor(const ScratchFolder& folder, const std::string& name, const Tensor& tensor) {
   const Status written = write_npy(folder.path(name), tensor.view());
@@ -20,7 +20,7 @@ BrokenCase tensor_case(std::string name, Tensor tensor, std::vector<std::string>
   const auto write = [tensor = std::move(tensor)](const ScratchFolder& folder) {
     write_tensor(folder, "x.npy", tensor);
   };
-  return {std::move(name), write, kRun + "--input x.npy", exit_code, std::move(parts)};
+  return {std::move(name), write, kRequestRun + "--input x.npy", exit_code, std::move(parts)};
 }
 
 // An .npy file of f32[1,1,8,8] with these bytes changed.
@@ -30,10 +30,10 @@ BrokenCase npy_case(std::string name, std::function<std::string(std::string)> ch
     folder.write("x.npy", change(read_bytes(folder.path("x.npy"))));
   };
   parts.push_back("x.npy");
-  return {std::move(name), write, kRun + "--input x.npy", kInvalid, std::move(parts)};
+  return {std::move(name), write, kRequestRun + "--input x.npy", kInvalid, std::move(parts)};
 }
 
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
+std::string request_replaced(std::string text, const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
   return at == std::string::npos ? text : text.replace(at, from.size(), to);
 }
@@ -70,23 +70,25 @@ std::vector<BrokenCase> wrong_inputs() {
       npy_case("CutInTheHeader", [](const std::string& bytes) { return bytes.substr(0, 20); }, {}),
       npy_case("CutInTheData", [](const std::string& bytes) { return bytes.substr(0, bytes.size() - 4); },
                {"252", "256"}),
-      npy_case("BigEndian", [](const std::string& bytes) { return replaced(bytes, "<f4", ">f4"); }, {">f4"}),
-      npy_case("ObjectArray", [](const std::string& bytes) { return replaced(bytes, "<f4", "|O8"); }, {"|O8"}),
-      npy_case("NegativeDimension", [](const std::string& bytes) { return replaced(bytes, "8, 8", "8,-8"); }, {}),
+      npy_case("BigEndian", [](const std::string& bytes) { return request_replaced(bytes, "<f4", ">f4"); }, {">f4"}),
+      npy_case("ObjectArray", [](const std::string& bytes) { return request_replaced(bytes, "<f4", "|O8"); }, {"|O8"}),
+      npy_case("NegativeDimension", [](const std::string& bytes) { return request_replaced(bytes, "8, 8", "8,-8"); },
+               {}),
       npy_case("HugeDimension",
-               [](const std::string& bytes) { return replaced(bytes, "(1, 1, 8, 8)", "(9e9, 9, 9, 9"); }, {}),
+               [](const std::string& bytes) { return request_replaced(bytes, "(1, 1, 8, 8)", "(9e9, 9, 9, 9"); }, {}),
   };
 }
 
 std::vector<BrokenCase> wrong_requests() {
   return {
-      request_case("NoInput", kRun, {"--input", "f32[1x1x8x8]"}),
-      request_case("UnknownInput", kRun + "--input nobody=x.npy", {"nobody"}),
-      request_case("InputTwice", kRun + "--input x.npy --input x.npy", {"twice"}),
-      request_case("MissingInputFile", kRun + "--input none.npy", {"none.npy"}, kResource),
-      request_case("UnknownShapeName", kRun + "--input x.npy --shape nobody=1x1x8x8", {"nobody"}),
-      request_case("ShapeOfZero", kRun + "--input x.npy --shape input=0x1x8x8", {"--shape"}),
-      request_case("ShapeThatOverflows", kRun + "--input x.npy --shape input=1x1x99999999999999999999x8", {"--shape"}),
+      request_case("NoInput", kRequestRun, {"--input", "f32[1x1x8x8]"}),
+      request_case("UnknownInput", kRequestRun + "--input nobody=x.npy", {"nobody"}),
+      request_case("InputTwice", kRequestRun + "--input x.npy --input x.npy", {"twice"}),
+      request_case("MissingInputFile", kRequestRun + "--input none.npy", {"none.npy"}, kResource),
+      request_case("UnknownShapeName", kRequestRun + "--input x.npy --shape nobody=1x1x8x8", {"nobody"}),
+      request_case("ShapeOfZero", kRequestRun + "--input x.npy --shape input=0x1x8x8", {"--shape"}),
+      request_case("ShapeThatOverflows", kRequestRun + "--input x.npy --shape input=1x1x99999999999999999999x8",
+                   {"--shape"}),
       request_case("MissingModel", "compile none.onnx --precision fp32", {"none.onnx"}, kResource),
       request_case("ModelIsAFolder", "compile . -o m.octv --precision fp32", {"folder"}, kResource),
       request_case("MissingCalibration", "compile " + kDigits + "digits.onnx -o m.octv --calibrate none.npz",

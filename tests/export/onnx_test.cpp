@@ -25,7 +25,7 @@
 namespace octavo {
 namespace {
 
-Tensor noise(const Shape& shape, unsigned seed) {
+Tensor onnx_noise(const Shape& shape, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal;
   Tensor tensor(DType::f32, shape);
@@ -39,7 +39,7 @@ onnx::ModelProto parsed(const std::string& bytes) {
   return proto ? *proto : onnx::ModelProto();
 }
 
-Graph imported(const std::string& bytes, std::int64_t batch = 1) {
+Graph onnx_imported(const std::string& bytes, std::int64_t batch = 1) {
   auto model = import_onnx(std::as_bytes(std::span(bytes)), "", "test.onnx", {.batch = batch});
   EXPECT_TRUE(model) << to_string(model.errors());
   return model ? std::move(model->graph) : Graph();
@@ -63,7 +63,7 @@ class Net {
     return id ? *id : x;
   }
   ValueId constant(const std::string& name, Shape shape, unsigned seed = 7) {
-    return graph.add_constant(name, noise(shape, seed));
+    return graph.add_constant(name, onnx_noise(shape, seed));
   }
   ValueId conv(const std::string& name, ValueId from, std::int64_t channels) {
     Window window = unit_window({3, 3});
@@ -81,9 +81,9 @@ class Net {
 
 // Exact: the operators are the same.
 void expect_same_answers(const Graph& graph, unsigned seed = 3) {
-  const Graph again = imported(exported(graph));
+  const Graph again = onnx_imported(exported(graph));
   std::vector<Tensor> inputs;
-  for (const ValueId input : graph.inputs()) inputs.push_back(noise(graph.fact(input).shape, seed++));
+  for (const ValueId input : graph.inputs()) inputs.push_back(onnx_noise(graph.fact(input).shape, seed++));
   const auto before = evaluate(graph, inputs), after = evaluate(again, inputs);
   ASSERT_TRUE(before && after);
   ASSERT_EQ(before->size(), after->size());
@@ -121,8 +121,8 @@ TEST(ExportOnnx, ActivationsOfSeveralNodes) {
     SCOPED_TRACE(std::string(name_of(kind)));
     Net net({2, 3, 5});
     net.output(net.add(kUnary, UnaryAttrs{.kind = kind}, {net.x}, "node"));
-    Graph again = imported(exported(net.graph));
-    const std::vector<Tensor> inputs = {noise({2, 3, 5}, 1)};
+    Graph again = onnx_imported(exported(net.graph));
+    const std::vector<Tensor> inputs = {onnx_noise({2, 3, 5}, 1)};
     const auto before = evaluate(net.graph, inputs), after = evaluate(again, inputs);
     ASSERT_TRUE(before && after);
     for (std::int64_t i = 0; i < 30; ++i) EXPECT_NEAR((*before)[0].as<float>()[i], (*after)[0].as<float>()[i], 1e-6f);
@@ -243,8 +243,8 @@ void expect_same_attention(Net& net, const AttentionAttrs& attrs, std::vector<Va
   ValueId y = net.add(kAttention, attrs, std::move(inputs), "attention");
   if (net.graph.fact(y).shape != result) y = net.add(kReshape, ReshapeAttrs{{result.begin(), result.end()}}, {y}, "y");
   net.output(y);
-  Graph again = imported(exported(net.graph));
-  const std::vector<Tensor> x = {noise(net.graph.fact(net.x).shape, 3)};
+  Graph again = onnx_imported(exported(net.graph));
+  const std::vector<Tensor> x = {onnx_noise(net.graph.fact(net.x).shape, 3)};
   const auto before = evaluate(net.graph, x), plain = evaluate(again, x);
   ASSERT_TRUE(simplify(again));
   const auto after = evaluate(again, x);
@@ -411,8 +411,8 @@ TEST(ExportOnnx, BatchIsSymbolicWhereTheNetworkFollowsIt) {
   const Graph one = batched(1), two = batched(2), five = batched(5);
   const std::string bytes = exported(one, &two);
   EXPECT_EQ(parsed(bytes).graph().input(0).type().tensor_type().shape().dim(0).dim_param(), "batch");
-  const Graph again = imported(bytes, 5);
-  const std::vector<Tensor> inputs = {noise({5, 2, 4, 4}, 2)};
+  const Graph again = onnx_imported(bytes, 5);
+  const std::vector<Tensor> inputs = {onnx_noise({5, 2, 4, 4}, 2)};
   const auto before = evaluate(five, inputs), after = evaluate(again, inputs);
   ASSERT_TRUE(before && after);
   EXPECT_TRUE((*before)[0] == (*after)[0]);
@@ -434,12 +434,12 @@ TEST(ExportOnnx, BatchIsFixedWhereItCannotBeSaid) {
 
 // ---- quantized networks ----
 
-class Noise final : public SampleSource {
+class OnnxNoise final : public SampleSource {
  public:
-  explicit Noise(Shape shape) : shape_(std::move(shape)) {}
+  explicit OnnxNoise(Shape shape) : shape_(std::move(shape)) {}
   std::int64_t size() const override { return 6; }
   Result<std::vector<Tensor>> sample(std::int64_t index) const override {
-    return std::vector<Tensor>{noise(shape_, static_cast<unsigned>(index + 100))};
+    return std::vector<Tensor>{onnx_noise(shape_, static_cast<unsigned>(index + 100))};
   }
 
  private:
@@ -484,9 +484,9 @@ std::vector<std::string> lowered_operators(const Graph& graph) {
 }
 
 void expect_same_network(Graph graph, const QuantizeOptions& options) {
-  ASSERT_TRUE(quantize(graph, Noise({1, 3, 8, 8}), options));
-  Graph again = imported(exported(graph));
-  const std::vector<Tensor> inputs = {noise({1, 3, 8, 8}, 55)};
+  ASSERT_TRUE(quantize(graph, OnnxNoise({1, 3, 8, 8}), options));
+  Graph again = onnx_imported(exported(graph));
+  const std::vector<Tensor> inputs = {onnx_noise({1, 3, 8, 8}, 55)};
   ASSERT_TRUE(lower(graph, {}) && lower(again, {}));
   EXPECT_EQ(lowered_operators(graph), lowered_operators(again));
   const auto before = evaluate(graph, inputs), after = evaluate(again, inputs);
@@ -503,7 +503,7 @@ TEST(ExportOnnx, QuantizedNetworkIsTheSameWhenReadAgain) {
 
 TEST(ExportOnnx, WeightsAreIntegersPerChannel) {
   Graph graph = small_network();
-  ASSERT_TRUE(quantize(graph, Noise({1, 3, 8, 8}), {}));
+  ASSERT_TRUE(quantize(graph, OnnxNoise({1, 3, 8, 8}), {}));
   const onnx::ModelProto proto = parsed(exported(graph));
   const auto find = [&](const std::string& name) {
     for (const auto& tensor : proto.graph().initializer()) {

@@ -14,7 +14,7 @@
 namespace octavo {
 namespace {
 
-Tensor noise(const Shape& shape, unsigned seed) {
+Tensor transposed_noise(const Shape& shape, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal;
   Tensor tensor(DType::f32, shape);
@@ -22,11 +22,11 @@ Tensor noise(const Shape& shape, unsigned seed) {
   return tensor;
 }
 
-class Noise final : public SampleSource {
+class TransposedNoise final : public SampleSource {
  public:
   std::int64_t size() const override { return 6; }
   Result<std::vector<Tensor>> sample(std::int64_t index) const override {
-    return std::vector<Tensor>{noise({1, 8, 6, 5}, static_cast<unsigned>(index))};
+    return std::vector<Tensor>{transposed_noise({1, 8, 6, 5}, static_cast<unsigned>(index))};
   }
 };
 
@@ -36,14 +36,14 @@ Graph network(std::int64_t groups) {
   const ValueId x = graph.add_input("x", DType::f32, {1, 8, 6, 5});
   ConvTransposeAttrs attrs{
       .window = {{3, 4}, {2, 2}, {1, 1}, {1, 1}, {1, 1}}, .output_padding = {1, 0}, .groups = groups};
-  const ValueId w = graph.add_constant("w", noise({6, 8 / groups, 3, 4}, 11));
-  const ValueId b = graph.add_constant("b", noise({6}, 12));
+  const ValueId w = graph.add_constant("w", transposed_noise({6, 8 / groups, 3, 4}, 11));
+  const ValueId b = graph.add_constant("b", transposed_noise({6}, 12));
   const ValueId y = *graph.add(kConvTranspose, attrs, {x, w, b}, "spread");
   graph.add_output(*graph.add(kUnary, UnaryAttrs{UnaryKind::relu}, {y}, "relu"), "y");
   return graph;
 }
 
-Graph imported(const Graph& graph) {
+Graph transposed_imported(const Graph& graph) {
   const auto bytes = export_onnx(graph, {.name = "test"});
   EXPECT_TRUE(bytes) << to_string(bytes.errors());
   auto model = import_onnx(std::as_bytes(std::span(*bytes)), "", "test.onnx", {});
@@ -52,7 +52,7 @@ Graph imported(const Graph& graph) {
 }
 
 Tensor answer(const Graph& graph) {
-  const auto y = evaluate(graph, std::vector<Tensor>{noise({1, 8, 6, 5}, 55)});
+  const auto y = evaluate(graph, std::vector<Tensor>{transposed_noise({1, 8, 6, 5}, 55)});
   EXPECT_TRUE(y) << to_string(y.errors());
   return y ? y->front() : Tensor();
 }
@@ -60,15 +60,15 @@ Tensor answer(const Graph& graph) {
 TEST(ExportTransposed, FloatsAreTheSame) {
   for (const std::int64_t groups : {1, 2}) {
     const Graph graph = network(groups);
-    EXPECT_EQ(answer(imported(graph)), answer(graph));
+    EXPECT_EQ(answer(transposed_imported(graph)), answer(graph));
   }
 }
 
 TEST(ExportTransposed, QuantizedNetworksComputeInIntegersAlsoWhenReadAgain) {
   Graph graph = network(1);
   const Tensor floats = answer(graph);
-  ASSERT_TRUE(quantize(graph, Noise(), {}));
-  Graph again = imported(graph);
+  ASSERT_TRUE(quantize(graph, TransposedNoise(), {}));
+  Graph again = transposed_imported(graph);
   ASSERT_TRUE(lower(graph, {}) && lower(again, {}));
   for (const Graph* lowered : {&graph, &again}) {
     const auto& order = lowered->order();

@@ -31,7 +31,7 @@ struct Call {
   I opset = 23;
 };
 
-ModelBuilder model_of(const Call& call) {
+ModelBuilder decoding_model_of(const Call& call) {
   ModelBuilder builder(call.opset);
   std::size_t next = 0;
   for (const std::string& name : call.inputs) {
@@ -46,9 +46,9 @@ ModelBuilder model_of(const Call& call) {
   return builder;
 }
 
-std::vector<Tensor> answers_of(const Call& call) { return answers(model_of(call), call.tensors); }
+std::vector<Tensor> decoding_answers_of(const Call& call) { return answers(decoding_model_of(call), call.tensors); }
 
-void expect_near(const Tensor& found, const Tensor& wanted) {
+void decoding_expect_near(const Tensor& found, const Tensor& wanted) {
   ASSERT_EQ(found.shape(), wanted.shape());
   for (std::int64_t i = 0; i < found.elements(); ++i)
     EXPECT_NEAR(found.as<float>()[i], wanted.as<float>()[i], 1e-5f) << i;
@@ -67,12 +67,12 @@ Tensor part(const Tensor& x, I from, I to) {
 
 TEST(ImportAttention, PastKeysStandInFront) {
   const Tensor q = noise({1, 4, 2, 3}, 1), k = noise({1, 2, 5, 3}, 2), v = noise({1, 2, 5, 4}, 3);
-  const auto whole = answers_of({.inputs = {"q", "k", "v"}, .tensors = {q, k, v}});
-  const auto cut = answers_of({.inputs = {"q", "k", "v", "", "past_k", "past_v"},
-                               .tensors = {q, part(k, 3, 5), part(v, 3, 5), part(k, 0, 3), part(v, 0, 3)},
-                               .outputs = 3});
+  const auto whole = decoding_answers_of({.inputs = {"q", "k", "v"}, .tensors = {q, k, v}});
+  const auto cut = decoding_answers_of({.inputs = {"q", "k", "v", "", "past_k", "past_v"},
+                                        .tensors = {q, part(k, 3, 5), part(v, 3, 5), part(k, 0, 3), part(v, 0, 3)},
+                                        .outputs = 3});
   ASSERT_EQ(cut.size(), 3u);
-  expect_near(cut[0], whole[0]);
+  decoding_expect_near(cut[0], whole[0]);
   EXPECT_TRUE(cut[1] == k && cut[2] == v);
 }
 
@@ -80,21 +80,21 @@ TEST(ImportAttention, CausalQueriesFollowThePast) {
   const Tensor q = noise({1, 1, 2, 3}, 1), k = noise({1, 1, 4, 3}, 2), v = noise({1, 1, 4, 3}, 3);
   Tensor mask(DType::boolean, {2, 4});
   for (const int i : {0, 1, 2, 4, 5, 6, 7}) mask.as<std::uint8_t>()[i] = 1;
-  const auto masked = answers_of({.inputs = {"q", "k", "v", "mask"}, .tensors = {q, k, v, mask}});
-  const auto causal = answers_of({.inputs = {"q", "k", "v", "", "past_k", "past_v"},
-                                  .tensors = {q, part(k, 2, 4), part(v, 2, 4), part(k, 0, 2), part(v, 0, 2)},
-                                  .attributes = {{"is_causal", I{1}}}});
-  expect_near(causal[0], masked[0]);
+  const auto masked = decoding_answers_of({.inputs = {"q", "k", "v", "mask"}, .tensors = {q, k, v, mask}});
+  const auto causal = decoding_answers_of({.inputs = {"q", "k", "v", "", "past_k", "past_v"},
+                                           .tensors = {q, part(k, 2, 4), part(v, 2, 4), part(k, 0, 2), part(v, 0, 2)},
+                                           .attributes = {{"is_causal", I{1}}}});
+  decoding_expect_near(causal[0], masked[0]);
 }
 
 TEST(ImportAttention, ScoresAreCappedAndKept) {
   const Tensor q = floats({1, 1, 1, 1}, {2}), k = floats({1, 1, 2, 1}, {1, 3}), v = floats({1, 1, 2, 1}, {10, 20});
   const Tensor bias = floats({1, 2}, {0, 1});
   const auto scores = [&](I mode) {
-    return as_floats(answers_of({.inputs = {"q", "k", "v", "bias"},
-                                 .tensors = {q, k, v, bias},
-                                 .outputs = 4,
-                                 .attributes = {{"softcap", 4.0f}, {"qk_matmul_output_mode", mode}}})[3]);
+    return as_floats(decoding_answers_of({.inputs = {"q", "k", "v", "bias"},
+                                          .tensors = {q, k, v, bias},
+                                          .outputs = 4,
+                                          .attributes = {{"softcap", 4.0f}, {"qk_matmul_output_mode", mode}}})[3]);
   };
   const float low = 4 * std::tanh(0.5f), high = 4 * std::tanh(1.5f);
   const float weight = 1 / (1 + std::exp(low - high - 1));
@@ -111,13 +111,13 @@ TEST(ImportAttention, ColumnsAndLengthsBesideAMask) {
   const std::vector<NamedAttribute> heads{{"q_num_heads", I{2}}, {"kv_num_heads", I{2}}};
   const Tensor some =
       floats({2, 3}, {0, 0, -std::numeric_limits<float>::infinity(), 0, 0, -std::numeric_limits<float>::infinity()});
-  const auto masked =
-      answers_of({.inputs = {"q", "k", "v", "mask"}, .tensors = {q, k, v, some}, .attributes = heads, .opset = 24});
-  const auto both = answers_of({.inputs = {"q", "k", "v", "mask", "", "", "lengths"},
-                                .tensors = {q, k, v, Tensor(DType::f32, {2, 3}), integers({1}, {2})},
-                                .attributes = heads,
-                                .opset = 24});
-  expect_near(both[0], masked[0]);
+  const auto masked = decoding_answers_of(
+      {.inputs = {"q", "k", "v", "mask"}, .tensors = {q, k, v, some}, .attributes = heads, .opset = 24});
+  const auto both = decoding_answers_of({.inputs = {"q", "k", "v", "mask", "", "", "lengths"},
+                                         .tensors = {q, k, v, Tensor(DType::f32, {2, 3}), integers({1}, {2})},
+                                         .attributes = heads,
+                                         .opset = 24});
+  decoding_expect_near(both[0], masked[0]);
 }
 
 // Queries are the last of the keys that there are; what a window, lengths and causality leave is what a mask says.
@@ -126,21 +126,22 @@ TEST(ImportAttention, WindowsAndCausalityFollowLengths) {
   const auto by_mask = [&](std::initializer_list<int> kept) {
     Tensor mask(DType::boolean, {2, 1, 2, 4});
     for (const int i : kept) mask.as<std::uint8_t>()[i] = 1;
-    return answers_of({.inputs = {"q", "k", "v", "mask"}, .tensors = {q, k, v, mask}, .opset = 25})[0];
+    return decoding_answers_of({.inputs = {"q", "k", "v", "mask"}, .tensors = {q, k, v, mask}, .opset = 25})[0];
   };
   const auto by_lengths = [&](std::vector<NamedAttribute> attributes) {
-    return answers_of({.inputs = {"q", "k", "v", "", "", "", "lengths"},
-                       .tensors = {q, k, v, integers({2}, {3, 4})},
-                       .attributes = std::move(attributes),
-                       .opset = 25})[0];
+    return decoding_answers_of({.inputs = {"q", "k", "v", "", "", "", "lengths"},
+                                .tensors = {q, k, v, integers({2}, {3, 4})},
+                                .attributes = std::move(attributes),
+                                .opset = 25})[0];
   };
-  expect_near(by_lengths({{"is_causal", I{1}}}), by_mask({0, 1, 4, 5, 6, 8, 9, 10, 12, 13, 14, 15}));
-  expect_near(by_lengths({{"left_window_size", I{1}}}), by_mask({0, 1, 2, 5, 6, 9, 10, 11, 14, 15}));
-  expect_near(by_lengths({{"left_window_size", I{0}}, {"right_window_size", I{1}}}), by_mask({1, 2, 6, 10, 11, 15}));
-  expect_near(by_lengths({{"right_window_size", I{1}}, {"is_causal", I{1}}}),
-              by_mask({0, 1, 4, 5, 6, 8, 9, 10, 12, 13, 14, 15}));
+  decoding_expect_near(by_lengths({{"is_causal", I{1}}}), by_mask({0, 1, 4, 5, 6, 8, 9, 10, 12, 13, 14, 15}));
+  decoding_expect_near(by_lengths({{"left_window_size", I{1}}}), by_mask({0, 1, 2, 5, 6, 9, 10, 11, 14, 15}));
+  decoding_expect_near(by_lengths({{"left_window_size", I{0}}, {"right_window_size", I{1}}}),
+                       by_mask({1, 2, 6, 10, 11, 15}));
+  decoding_expect_near(by_lengths({{"right_window_size", I{1}}, {"is_causal", I{1}}}),
+                       by_mask({0, 1, 4, 5, 6, 8, 9, 10, 12, 13, 14, 15}));
   const auto wrong =
-      model_of(
+      decoding_model_of(
           {.inputs = {"q", "k", "v"}, .tensors = {q, k, v}, .attributes = {{"left_window_size", I{-2}}}, .opset = 25})
           .import();
   ASSERT_FALSE(wrong);
@@ -151,10 +152,10 @@ TEST(ImportAttention, WithoutKeysARowIsZeros) {
   const Tensor q = noise({1, 1, 2, 3}, 1), k = noise({1, 1, 2, 3}, 2), v = noise({1, 1, 2, 3}, 3);
   Tensor mask(DType::boolean, {2, 2});
   mask.as<std::uint8_t>()[3] = 1;
-  const auto y = answers_of({.inputs = {"q", "k", "v", "mask"},
-                             .tensors = {q, k, v, mask},
-                             .outputs = 4,
-                             .attributes = {{"qk_matmul_output_mode", I{3}}, {"softmax_precision", I{11}}}});
+  const auto y = decoding_answers_of({.inputs = {"q", "k", "v", "mask"},
+                                      .tensors = {q, k, v, mask},
+                                      .outputs = 4,
+                                      .attributes = {{"qk_matmul_output_mode", I{3}}, {"softmax_precision", I{11}}}});
   for (int i = 0; i < 3; ++i) EXPECT_EQ(as_floats(y[0])[static_cast<std::size_t>(i)], 0.0f);
   EXPECT_EQ(as_floats(y[3]), (Values{0, 0, 0, 1}));
   for (int i = 3; i < 6; ++i) EXPECT_NEAR(as_floats(y[0])[static_cast<std::size_t>(i)], v.as<float>()[i], 1e-6f);
@@ -162,7 +163,7 @@ TEST(ImportAttention, WithoutKeysARowIsZeros) {
 
 TEST(ImportAttention, APastNeedsBothParts) {
   const Tensor q = noise({1, 1, 2, 3}, 1);
-  const auto model = model_of({.inputs = {"q", "k", "v", "", "past_k"}, .tensors = {q, q, q, q}}).import();
+  const auto model = decoding_model_of({.inputs = {"q", "k", "v", "", "past_k"}, .tensors = {q, q, q, q}}).import();
   ASSERT_FALSE(model);
   EXPECT_NE(to_string(model.errors()).find("input 'past_value': found none, expected one"), std::string::npos)
       << to_string(model.errors());

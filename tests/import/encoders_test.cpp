@@ -18,12 +18,12 @@ namespace {
 
 constexpr double kNear = 100.0;  // decibels
 
-std::string path_of(const std::string& file) {
+std::string encoders_path_of(const std::string& file) {
   return std::string(OCTAVO_SOURCE_DIR) + "/tests/import/encoders/" + file;
 }
 
 const std::map<std::string, Tensor>& arrays() {
-  static const auto read = read_npz(path_of("expected.npz"));
+  static const auto read = read_npz(encoders_path_of("expected.npz"));
   return *read;
 }
 
@@ -53,7 +53,7 @@ class Spellings : public ::testing::TestWithParam<Spelling> {
     const bool is_program = GetParam().file.ends_with(".pt2");
     const std::vector<Extent> shape{2, 12};
     const std::string ids = is_program ? "inputs_0" : "input_ids", mask = is_program ? "inputs_1" : "attention_mask";
-    auto imported = import_model(path_of(GetParam().file), {.shapes = {{ids, shape}, {mask, shape}}});
+    auto imported = import_model(encoders_path_of(GetParam().file), {.shapes = {{ids, shape}, {mask, shape}}});
     ASSERT_TRUE(imported.ok()) << to_string(imported.errors());
     model_ = *std::move(imported);
   }
@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // Writes into parts of tensors, graphs inside of operators, integers that become fractions.
 TEST(Pt2Program, WritesIntoPartsAndInlinesGraphs) {
-  const auto model = import_model(path_of("written.pt2"), {});
+  const auto model = import_model(encoders_path_of("written.pt2"), {});
   ASSERT_TRUE(model.ok()) << to_string(model.errors());
   const auto found = evaluate(model->graph, std::vector<Tensor>{arrays().at("written.x")});
   ASSERT_TRUE(found.ok()) << to_string(found.errors());

@@ -29,7 +29,7 @@ NodeText called(const std::string& function, const std::string& input, const std
   return {function, {input}, {output}, std::move(attributes), "local", ""};
 }
 
-ModelBuilder model_of(const Tensor& x) {
+ModelBuilder functions_model_of(const Tensor& x) {
   ModelBuilder model(17);
   model.opset_import("local", 1);
   model.input("x", DType::f32, x.shape().to_vector()).output("y");
@@ -41,7 +41,7 @@ const Tensor kX = floats({1, 4}, {-4, -1, 2, 8});
 TEST(Functions, StandWhereTheyAreCalled) {
   ModelBuilder nodes(17);
   nodes.node({"Relu", {"x"}, {"inner"}}).node({"Neg", {"inner"}, {"y"}});
-  ModelBuilder model = model_of(kX);
+  ModelBuilder model = functions_model_of(kX);
   add_function(model, "Less", nodes);
   model.node(called("Less", "x", "a")).node(called("Less", "x", "b")).node({"Add", {"a", "b"}, {"y"}});
   EXPECT_EQ(as_floats(answers(model, {kX})[0]), (Values{0, 0, -4, -16}));
@@ -50,7 +50,7 @@ TEST(Functions, StandWhereTheyAreCalled) {
 TEST(Functions, HaveTheCallsAttributesOrTheirOwn) {
   ModelBuilder nodes(17);
   nodes.node({"LeakyRelu", {"x"}, {"y"}});
-  ModelBuilder model = model_of(kX);
+  ModelBuilder model = functions_model_of(kX);
   onnx::FunctionProto& function = add_function(model, "Leak", nodes);
   onnx::AttributeProto& reference = *function.mutable_node(0)->add_attribute();
   reference.set_name("alpha");
@@ -70,7 +70,7 @@ TEST(Functions, CallEachOtherAlsoFromGraphsInside) {
   ModelBuilder inner(17), outer(17), yes(17), no(17);
   inner.node({"Abs", {"x"}, {"y"}});
   outer.node(called("Inner", "x", "t")).node({"Neg", {"t"}, {"y"}});
-  ModelBuilder model = model_of(kX);
+  ModelBuilder model = functions_model_of(kX);
   yes.output("a").node(called("Outer", "x", "a"));
   no.output("b").node(called("Inner", "x", "b"));
   add_function(model, "Inner", inner);
@@ -81,7 +81,7 @@ TEST(Functions, CallEachOtherAlsoFromGraphsInside) {
 }
 
 TEST(Functions, MayPassOnWhatTheyTake) {
-  ModelBuilder nodes(17), model = model_of(kX);
+  ModelBuilder nodes(17), model = functions_model_of(kX);
   onnx::FunctionProto& function = add_function(model, "Same", nodes);
   function.set_output(0, "x");
   model.node(called("Same", "x", "a")).node({"Neg", {"a"}, {"y"}});
@@ -95,7 +95,7 @@ Errors errors_of(const ModelBuilder& model) {
 }
 
 TEST(Functions, AreRefusedWhereTheyCallThemselves) {
-  ModelBuilder one(17), two(17), model = model_of(kX);
+  ModelBuilder one(17), two(17), model = functions_model_of(kX);
   one.node(called("Two", "x", "y"));
   two.node(called("One", "x", "y"));
   add_function(model, "One", one);
@@ -109,7 +109,7 @@ TEST(Functions, AreRefusedWhereTheyCallThemselves) {
 
 // Ten calls in ten calls, seven times over: ten million nodes.
 TEST(Functions, AreRefusedWhereTheyBecomeTooManyNodes) {
-  ModelBuilder model = model_of(kX);
+  ModelBuilder model = functions_model_of(kX);
   for (int level = 0; level < 7; ++level) {
     ModelBuilder nodes(17);
     for (int i = 0; i < 10; ++i) {
@@ -126,7 +126,7 @@ TEST(Functions, AreRefusedWhereTheyBecomeTooManyNodes) {
 }
 
 TEST(Functions, AreRefusedWithAnotherOpset) {
-  ModelBuilder nodes(17), model = model_of(kX);
+  ModelBuilder nodes(17), model = functions_model_of(kX);
   nodes.node({"Neg", {"x"}, {"y"}});
   add_function(model, "Old", nodes).mutable_opset_import(0)->set_version(11);
   model.node(called("Old", "x", "y"));

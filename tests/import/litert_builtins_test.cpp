@@ -19,10 +19,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path folder() { return fs::path(OCTAVO_SOURCE_DIR) / "tests" / "import" / "litert_builtins"; }
+fs::path litert_builtins_folder() { return fs::path(OCTAVO_SOURCE_DIR) / "tests" / "import" / "litert_builtins"; }
 
 // Integers exactly, floats to a few units of the last place of a number as large as the tensor's are on average.
-void expect_near(const Tensor& ours, const Tensor& theirs) {
+void litert_builtins_expect_near(const Tensor& ours, const Tensor& theirs) {
   double squares = 0.0;
   for (std::int64_t i = 0; i < theirs.elements(); ++i)
     squares += std::pow(element_as_double(theirs.view(), i), 2.0) / static_cast<double>(theirs.elements());
@@ -53,10 +53,10 @@ std::vector<Tensor> inputs_of(const ImportedModel& model, std::string& bytes) {
   return inputs;
 }
 
-void check(const std::string& name) {
+void check_litert_builtins(const std::string& name) {
   SCOPED_TRACE(name);
-  const std::string file = contents(folder() / (name + ".tflite"));
-  std::string bytes = contents(folder() / (name + ".bin"));
+  const std::string file = contents(litert_builtins_folder() / (name + ".tflite"));
+  std::string bytes = contents(litert_builtins_folder() / (name + ".bin"));
   // Weights of 8 bits beside floats stay so.
   const bool has_bytes = name.find("_bytes") != std::string::npos;
   auto compiled = v1::compile(std::as_bytes(std::span(file)), name + ".tflite",
@@ -74,22 +74,23 @@ void check(const std::string& name) {
   for (const v1::ProgramOutput& output : program->outputs()) {
     const Tensor ours =
         Tensor::copy_of({output.dtype, Shape(output.shape), static_cast<const std::byte*>(output.data)});
-    expect_near(ours, taken(bytes, ours.dtype(), ours.shape()));
+    litert_builtins_expect_near(ours, taken(bytes, ours.dtype(), ours.shape()));
   }
   EXPECT_TRUE(bytes.empty());
 }
 
 TEST(LiteRtBuiltins, AnswersAreThoseOfLiteRt) {
-  EXPECT_GE(networks_in(folder()).size(), 50u);
-  for (const std::string& name : networks_in(folder())) check(name);
+  EXPECT_GE(networks_in(litert_builtins_folder()).size(), 50u);
+  for (const std::string& name : networks_in(litert_builtins_folder())) check_litert_builtins(name);
 }
 
 // 8-bit weights are read as floats where the precision says so: not far from what they are beside integers.
 TEST(LiteRtBuiltins, LstmsWithBytesRunInFloats) {
   for (const std::string name : {"lstm_bytes", "lstm_bytes_asymmetric", "lstm_bytes_step", "lstm_two_ways_bytes"}) {
-    const auto model = import_model((folder() / (name + ".tflite")).string(), {.dequantizes_dynamic = true});
+    const auto model =
+        import_model((litert_builtins_folder() / (name + ".tflite")).string(), {.dequantizes_dynamic = true});
     ASSERT_TRUE(model.ok()) << to_string(model.errors());
-    std::string bytes = contents(folder() / (name + ".bin"));
+    std::string bytes = contents(litert_builtins_folder() / (name + ".bin"));
     const auto answers = evaluate(model->graph, inputs_of(*model, bytes));
     ASSERT_TRUE(answers.ok()) << to_string(answers.errors());
     for (const Tensor& ours : *answers) {
@@ -103,11 +104,11 @@ TEST(LiteRtBuiltins, LstmsWithBytesRunInFloats) {
 // What folding decides leaves one graph.
 TEST(LiteRtBuiltins, ConditionsThatAreKnownVanish) {
   for (const std::string name : {"if_constant", "variables"}) {
-    const auto model = import_model((folder() / (name + ".tflite")).string(), {});
+    const auto model = import_model((litert_builtins_folder() / (name + ".tflite")).string(), {});
     ASSERT_TRUE(model.ok()) << to_string(model.errors());
     EXPECT_FALSE(model->program.has_value()) << name;
   }
-  const auto model = import_model((folder() / "if.tflite").string(), {});
+  const auto model = import_model((litert_builtins_folder() / "if.tflite").string(), {});
   ASSERT_TRUE(model.ok()) << to_string(model.errors());
   EXPECT_TRUE(model->program.has_value());
 }

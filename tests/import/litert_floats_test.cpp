@@ -15,10 +15,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path folder() { return fs::path(OCTAVO_SOURCE_DIR) / "tests" / "import" / "litert_floats"; }
+fs::path litert_floats_folder() { return fs::path(OCTAVO_SOURCE_DIR) / "tests" / "import" / "litert_floats"; }
 
 std::vector<std::string> names(const std::string& prefix) {
-  const std::vector<std::string> found = testing::networks_in(folder(), prefix);
+  const std::vector<std::string> found = testing::networks_in(litert_floats_folder(), prefix);
   EXPECT_GE(found.size(), 4u) << prefix;
   return found;
 }
@@ -27,13 +27,13 @@ std::vector<std::string> names(const std::string& prefix) {
 enum class Kernels { standard, reference };
 
 // How many floats of the lowered graph's answer have other bits than LiteRT's.
-std::int64_t differing(const std::string& name, Profile profile, Kernels kernels) {
-  auto model = import_model((folder() / (name + ".tflite")).string(), {.profile = profile});
+std::int64_t litert_floats_differing(const std::string& name, Profile profile, Kernels kernels) {
+  auto model = import_model((litert_floats_folder() / (name + ".tflite")).string(), {.profile = profile});
   if (!model) {
     ADD_FAILURE() << to_string(model.errors());
     return -1;
   }
-  std::string bytes = testing::contents(folder() / (name + ".bin"));
+  std::string bytes = testing::contents(litert_floats_folder() / (name + ".bin"));
   const Tensor x = testing::taken(bytes, DType::f32, model->graph.fact(model->graph.inputs()[0]).shape);
   EXPECT_TRUE(lower(model->graph, {.precision = Precision::int8}).ok()) << name;
   const auto results = evaluate(model->graph, std::vector<Tensor>{x});
@@ -51,16 +51,16 @@ std::int64_t differing(const std::string& name, Profile profile, Kernels kernels
 
 TEST(LiteRtFloats, DynamicRangeHasTheBitsOfLiteRt) {
   for (const std::string& name : names("hybrid_")) {
-    EXPECT_EQ(differing(name, Profile::tflite_xnnpack, Kernels::standard), 0) << name;
-    EXPECT_EQ(differing(name, Profile::tflite_double, Kernels::reference), 0) << name;
+    EXPECT_EQ(litert_floats_differing(name, Profile::tflite_xnnpack, Kernels::standard), 0) << name;
+    EXPECT_EQ(litert_floats_differing(name, Profile::tflite_double, Kernels::reference), 0) << name;
     // The vectors tell the two apart.
-    EXPECT_NE(differing(name, Profile::tflite_xnnpack, Kernels::reference), 0) << name;
+    EXPECT_NE(litert_floats_differing(name, Profile::tflite_xnnpack, Kernels::reference), 0) << name;
   }
 }
 
 TEST(LiteRtFloats, DepthwiseConvolutionsHaveTheBitsOfXnnpack) {
   for (const std::string& name : names("float_depthwise")) {
-    EXPECT_EQ(differing(name, Profile::tflite_xnnpack, Kernels::standard), 0) << name;
+    EXPECT_EQ(litert_floats_differing(name, Profile::tflite_xnnpack, Kernels::standard), 0) << name;
   }
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kInputs = 1;  // of each file
 
-void expect_near(const Tensor& ours, const Tensor& theirs) {
+void litert_states_expect_near(const Tensor& ours, const Tensor& theirs) {
   const double allowed = is_float(ours.dtype()) ? 1e-5 : 0.0;
   for (std::int64_t i = 0; i < ours.elements(); ++i)
     EXPECT_NEAR(element_as_double(ours.view(), i), element_as_double(theirs.view(), i), allowed) << i;
@@ -29,7 +29,7 @@ Tensor zeros_of(const v1::TensorInfo& input) {
 }
 
 // Runs `name` as often as its vector says; outputs behind the file's own are the states of the next run.
-void check(const std::string& name, Precision precision) {
+void check_litert_states(const std::string& name, Precision precision) {
   const std::string folder = std::string(OCTAVO_SOURCE_DIR) + "/tests/import/litert_states/";
   const std::string file = contents(folder + name + ".tflite");
   std::string bytes = contents(folder + name + ".bin");
@@ -58,7 +58,7 @@ void check(const std::string& name, Precision precision) {
       const v1::ProgramOutput& output = program->outputs()[i];
       Tensor value = Tensor::copy_of({output.dtype, Shape(output.shape), static_cast<const std::byte*>(output.data)});
       if (i < own) {
-        expect_near(value, taken(bytes, value.dtype(), value.shape()));
+        litert_states_expect_near(value, taken(bytes, value.dtype(), value.shape()));
         continue;
       }
       EXPECT_EQ(output.name, inputs[kInputs + i - own].name);
@@ -68,12 +68,12 @@ void check(const std::string& name, Precision precision) {
 }
 
 TEST(LiteRtStates, RunsGoOnWhereTheOneBeforeEnded) {
-  check("running_sum", Precision::fp32);
-  check("state_around_a_branch", Precision::fp32);
-  check("stream_of_bytes", Precision::int8);
-  check("svdf", Precision::fp32);
-  check("svdf_without_bias", Precision::fp32);
-  check("svdf_integer", Precision::fp32);
+  check_litert_states("running_sum", Precision::fp32);
+  check_litert_states("state_around_a_branch", Precision::fp32);
+  check_litert_states("stream_of_bytes", Precision::int8);
+  check_litert_states("svdf", Precision::fp32);
+  check_litert_states("svdf_without_bias", Precision::fp32);
+  check_litert_states("svdf_integer", Precision::fp32);
 }
 
 TEST(LiteRtStates, OthersThanZerosAreRefused) {

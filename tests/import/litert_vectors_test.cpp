@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path folder() { return fs::path(OCTAVO_SOURCE_DIR) / "tests" / "import" / "litert"; }
+fs::path litert_vectors_folder() { return fs::path(OCTAVO_SOURCE_DIR) / "tests" / "import" / "litert"; }
 
 // The inputs, the default answer and the reference kernels' answer lie behind one another.
 struct Vector {
@@ -25,7 +25,7 @@ struct Vector {
 };
 
 Vector vector_of(const std::string& name, const Graph& graph) {
-  std::string bytes = testing::contents(folder() / (name + ".bin"));
+  std::string bytes = testing::contents(litert_vectors_folder() / (name + ".bin"));
   Vector vector;
   for (const ValueId input : graph.inputs())
     vector.inputs.push_back(testing::taken(bytes, graph.fact(input).dtype, graph.fact(input).shape));
@@ -36,7 +36,7 @@ Vector vector_of(const std::string& name, const Graph& graph) {
 
 std::string bytes_of(const Tensor& tensor) { return {reinterpret_cast<const char*>(tensor.data()), tensor.bytes()}; }
 
-int differing(const std::string& a, const std::string& b) {
+int litert_vectors_differing(const std::string& a, const std::string& b) {
   int count = static_cast<int>(a.size() > b.size() ? a.size() - b.size() : b.size() - a.size());
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) count += a[i] != b[i] ? 1 : 0;
   return count;
@@ -49,7 +49,7 @@ struct Answer {
   std::size_t islands = 0;
 };
 Answer answer(const std::string& name, Profile profile) {
-  auto model = import_model((folder() / (name + ".tflite")).string(), {.profile = profile});
+  auto model = import_model((litert_vectors_folder() / (name + ".tflite")).string(), {.profile = profile});
   if (!model) {
     ADD_FAILURE() << to_string(model.errors());
     return {};
@@ -65,30 +65,30 @@ Answer answer(const std::string& name, Profile profile) {
   return {bytes_of(results->front()), vector, report->islands.size()};
 }
 
-TEST(LiteRtVectors, ThereAreSome) { EXPECT_GE(testing::networks_in(folder()).size(), 40u); }
+TEST(LiteRtVectors, ThereAreSome) { EXPECT_GE(testing::networks_in(litert_vectors_folder()).size(), 40u); }
 
 TEST(LiteRtVectors, TfliteDoubleIsWhatTheReferenceKernelsCompute) {
   // LiteRT 2.3's reference SUM of s8 values does not give their sum.
   const std::set<std::string> defects = {"sum_s8"};
-  for (const std::string& name : testing::networks_in(folder())) {
+  for (const std::string& name : testing::networks_in(litert_vectors_folder())) {
     const Answer ours = answer(name, Profile::tflite_double);
     if (defects.contains(name)) continue;
-    EXPECT_EQ(differing(ours.bytes, ours.expected.reference), 0) << name;
+    EXPECT_EQ(litert_vectors_differing(ours.bytes, ours.expected.reference), 0) << name;
     EXPECT_EQ(ours.islands, 0u) << name;
   }
 }
 
 TEST(LiteRtVectors, TfliteXnnpackIsWhatLiteRtComputesByDefault) {
-  for (const std::string& name : testing::networks_in(folder())) {
+  for (const std::string& name : testing::networks_in(litert_vectors_folder())) {
     const Answer ours = answer(name, Profile::tflite_xnnpack);
-    EXPECT_EQ(differing(ours.bytes, ours.expected.standard), 0) << name;
+    EXPECT_EQ(litert_vectors_differing(ours.bytes, ours.expected.standard), 0) << name;
   }
 }
 
 // One rounding instead of two: at most one step apart, and sometimes apart.
 TEST(LiteRtVectors, TfliteSingleIsAStepFromTfliteDouble) {
   int apart = 0;
-  for (const std::string& name : testing::networks_in(folder())) {
+  for (const std::string& name : testing::networks_in(litert_vectors_folder())) {
     const std::string one = answer(name, Profile::tflite_single).bytes,
                       two = answer(name, Profile::tflite_double).bytes;
     ASSERT_EQ(one.size(), two.size());

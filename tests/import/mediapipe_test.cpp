@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path folder() { return fs::path(OCTAVO_SOURCE_DIR) / "tests" / "import" / "mediapipe"; }
+fs::path mediapipe_folder() { return fs::path(OCTAVO_SOURCE_DIR) / "tests" / "import" / "mediapipe"; }
 
 // The largest difference over the largest value.
 double difference(const Tensor& a, const Tensor& b) {
@@ -32,7 +32,7 @@ double difference(const Tensor& a, const Tensor& b) {
 
 TEST(MediaPipe, CustomOperatorsAnswerAsItsOwnRuntimeDoes) {
   int count = 0;
-  for (const auto& entry : fs::directory_iterator(folder())) {
+  for (const auto& entry : fs::directory_iterator(mediapipe_folder())) {
     if (entry.path().extension() != ".tflite") continue;
     SCOPED_TRACE(entry.path().filename().string());
     const auto model = import_model(entry.path().string(), {});
@@ -50,7 +50,7 @@ TEST(MediaPipe, CustomOperatorsAnswerAsItsOwnRuntimeDoes) {
 
 // Two images at once, whose landmarks differ, are what each of them is alone.
 TEST(MediaPipe, ImagesOfABatchKeepApart) {
-  const std::string path = (folder() / "landmarks.tflite").string();
+  const std::string path = (mediapipe_folder() / "landmarks.tflite").string();
   const auto one = import_model(path, {}), two = import_model(path, {.batch = 2});
   ASSERT_TRUE(one.ok() && two.ok());
   Tensor both(DType::f32, two->graph.fact(two->graph.inputs()[0]).shape);
@@ -127,7 +127,7 @@ TEST(FlexOptions, DamagedOnesNeverCrash) {
   EXPECT_GT(whole, 0);
 }
 
-std::string message_of(const TfliteBuilder& builder) {
+std::string mediapipe_message_of(const TfliteBuilder& builder) {
   const auto model = builder.import();
   return model ? "" : to_string(model.errors());
 }
@@ -143,7 +143,7 @@ TEST(MediaPipe, OptionsThatAreWrong) {
                  .custom = name,
                  .custom_options = std::move(options),
                  .version = version});
-    return message_of(builder);
+    return mediapipe_message_of(builder);
   };
   EXPECT_EQ(message("Landmarks2TransformMatrix", {1, 5, 3}, kFlex, 2),
             "test.tflite: subgraph 0, operator 0 (CUSTOM 'Landmarks2TransformMatrix'), custom option "

@@ -12,19 +12,19 @@ using Ints = std::vector<std::int64_t>;
 using Values = std::vector<float>;
 using I = std::int64_t;
 
-const Tensor kRamp = floats({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
+const Tensor kOperatorsRamp = floats({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
 
 TEST(ImportConv, PadsStridesAndBias) {
-  const auto y = answers_of("Conv", 11, {kRamp}, {floats({1, 1, 2, 2}, {1, 1, 1, 1}), floats({1}, {100})},
+  const auto y = answers_of("Conv", 11, {kOperatorsRamp}, {floats({1, 1, 2, 2}, {1, 1, 1, 1}), floats({1}, {100})},
                             {{"pads", Ints{1, 1, 0, 0}}, {"strides", Ints{2, 2}}});
   EXPECT_EQ(as_floats(y[0]), (Values{101, 105, 111, 128}));
 }
 
 TEST(ImportConv, SameUpperPutsTheRestAtTheEnd) {
   const Tensor w = floats({1, 1, 2, 2}, {1, 1, 1, 1});
-  EXPECT_EQ(as_floats(answers_of("Conv", 11, {kRamp}, {w}, {{"auto_pad", std::string("SAME_UPPER")}})[0]),
+  EXPECT_EQ(as_floats(answers_of("Conv", 11, {kOperatorsRamp}, {w}, {{"auto_pad", std::string("SAME_UPPER")}})[0]),
             (Values{12, 16, 9, 24, 28, 15, 15, 17, 9}));
-  EXPECT_EQ(as_floats(answers_of("Conv", 11, {kRamp}, {w}, {{"auto_pad", std::string("SAME_LOWER")}})[0]),
+  EXPECT_EQ(as_floats(answers_of("Conv", 11, {kOperatorsRamp}, {w}, {{"auto_pad", std::string("SAME_LOWER")}})[0]),
             (Values{1, 3, 5, 5, 12, 16, 11, 24, 28}));
 }
 
@@ -36,17 +36,18 @@ TEST(ImportConv, FusedConvAddsThenActivates) {
 }
 
 TEST(ImportPool, CeilModeAndPadCounting) {
-  EXPECT_EQ(as_floats(answers_of("MaxPool", 12, {kRamp}, {},
+  EXPECT_EQ(as_floats(answers_of("MaxPool", 12, {kOperatorsRamp}, {},
                                  {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}, {"ceil_mode", I{1}}})[0]),
             (Values{5, 6, 8, 9}));
   const std::vector<NamedAttribute> padded{
       {"kernel_shape", Ints{2, 2}}, {"pads", Ints{1, 1, 0, 0}}, {"strides", Ints{2, 2}}};
-  EXPECT_EQ(as_floats(answers_of("AveragePool", 11, {kRamp}, {}, padded)[0]), (Values{1, 2.5f, 5.5f, 7}));
+  EXPECT_EQ(as_floats(answers_of("AveragePool", 11, {kOperatorsRamp}, {}, padded)[0]), (Values{1, 2.5f, 5.5f, 7}));
   auto counted = padded;
   counted.push_back({"count_include_pad", I{1}});
-  EXPECT_EQ(as_floats(answers_of("AveragePool", 11, {kRamp}, {}, counted)[0]), (Values{0.25f, 1.25f, 2.75f, 7}));
-  EXPECT_EQ(as_floats(answers_of("GlobalAveragePool", 11, {kRamp}, {})[0]), Values{5});
-  EXPECT_EQ(as_floats(answers_of("GlobalMaxPool", 11, {kRamp}, {})[0]), Values{9});
+  EXPECT_EQ(as_floats(answers_of("AveragePool", 11, {kOperatorsRamp}, {}, counted)[0]),
+            (Values{0.25f, 1.25f, 2.75f, 7}));
+  EXPECT_EQ(as_floats(answers_of("GlobalAveragePool", 11, {kOperatorsRamp}, {})[0]), Values{5});
+  EXPECT_EQ(as_floats(answers_of("GlobalMaxPool", 11, {kOperatorsRamp}, {})[0]), Values{9});
 }
 
 TEST(ImportGemm, TransposesAndFactors) {

@@ -33,7 +33,9 @@ std::string meta_of(DType dtype, const Shape& shape) {
          R"(],"storage_offset":{"as_int":0},"layout":7})";
 }
 
-std::string tensor_argument(const std::string& name) { return R"({"as_tensor":{"name":")" + name + R"("}})"; }
+std::string pt2_selection_tensor_argument(const std::string& name) {
+  return R"({"as_tensor":{"name":")" + name + R"("}})";
+}
 
 struct Argument {
   std::string name, json;
@@ -48,18 +50,18 @@ struct OneNode {
   std::vector<DType> types{DType::f32};
 };
 
-std::string program_of(const OneNode& given) {
+std::string pt2_selection_program_of(const OneNode& given) {
   std::string inputs, specs, metas, arguments, outputs, output_specs;
   for (std::size_t i = 0; i < given.tensors.size(); ++i) {
     const std::string name = "x" + std::to_string(i), comma = i == 0 ? "" : ",";
-    inputs += comma + tensor_argument(name);
-    specs += comma + R"({"user_input":{"arg":)" + tensor_argument(name) + "}}";
+    inputs += comma + pt2_selection_tensor_argument(name);
+    specs += comma + R"({"user_input":{"arg":)" + pt2_selection_tensor_argument(name) + "}}";
     metas += R"(")" + name + R"(":)" + meta_of(given.tensors[i].dtype(), given.tensors[i].shape()) + ",";
   }
   for (std::size_t i = 0; i < given.types.size(); ++i) {
     const std::string name = "y" + std::to_string(i), comma = i == 0 ? "" : ",";
-    outputs += comma + tensor_argument(name);
-    output_specs += comma + R"({"user_output":{"arg":)" + tensor_argument(name) + "}}";
+    outputs += comma + pt2_selection_tensor_argument(name);
+    output_specs += comma + R"({"user_output":{"arg":)" + pt2_selection_tensor_argument(name) + "}}";
     metas += comma + R"(")" + name + R"(":)" + meta_of(given.types[i], given.shape);
   }
   for (std::size_t i = 0; i < given.arguments.size(); ++i)
@@ -77,7 +79,7 @@ std::string program_of(const OneNode& given) {
 
 std::vector<Tensor> results_of(const OneNode& given) {
   const std::string empty = R"({"config":{}})";
-  const std::string bytes = zip_of({{"archive/models/model.json", program_of(given)},
+  const std::string bytes = zip_of({{"archive/models/model.json", pt2_selection_program_of(given)},
                                     {"archive/data/weights/model_weights_config.json", empty},
                                     {"archive/data/constants/model_constants_config.json", empty},
                                     {"archive/archive_format", "pt2"},
@@ -96,30 +98,31 @@ Values result_of(const OneNode& given) {
   return results.empty() ? Values{} : as_floats(results[0]);
 }
 
-const Tensor kRows = floats({2, 3}, {1, 2, 3, 4, 5, 6});
-const std::string kX0 = tensor_argument("x0"), kX1 = tensor_argument("x1"), kX2 = tensor_argument("x2");
+const Tensor kPt2SelectionRows = floats({2, 3}, {1, 2, 3, 4, 5, 6});
+const std::string kX0 = pt2_selection_tensor_argument("x0"), kX1 = pt2_selection_tensor_argument("x1"),
+                  kX2 = pt2_selection_tensor_argument("x2");
 std::string integer(int value) { return R"({"as_int":)" + std::to_string(value) + "}"; }
 std::string list(const std::string& values) { return R"({"as_ints":[)" + values + "]}"; }
 
 TEST(AtenSelection, Gathers) {
   EXPECT_EQ(result_of({.target = "aten.gather.default",
-                       .tensors = {kRows, integers({2, 1}, {2, 0})},
+                       .tensors = {kPt2SelectionRows, integers({2, 1}, {2, 0})},
                        .arguments = {{"self", kX0}, {"dim", integer(1)}, {"index", kX1}},
                        .shape = {2, 1}}),
             (Values{3, 4}));
   EXPECT_EQ(result_of({.target = "aten.index_select.default",
-                       .tensors = {kRows, integers({2}, {2, 0})},
+                       .tensors = {kPt2SelectionRows, integers({2}, {2, 0})},
                        .arguments = {{"self", kX0}, {"dim", integer(-1)}, {"index", kX1}},
                        .shape = {2, 2}}),
             (Values{3, 1, 6, 4}));
   EXPECT_EQ(
       result_of({.target = "aten.index.Tensor",
-                 .tensors = {kRows, integers({3}, {1, 0, 1}), integers({1}, {2})},
+                 .tensors = {kPt2SelectionRows, integers({3}, {1, 0, 1}), integers({1}, {2})},
                  .arguments = {{"self", kX0}, {"indices", R"({"as_optional_tensors":[)" + kX1 + "," + kX2 + "]}"}},
                  .shape = {3}}),
       (Values{6, 3, 6}));
   EXPECT_EQ(result_of({.target = "aten.index.Tensor",
-                       .tensors = {kRows, integers({1}, {1})},
+                       .tensors = {kPt2SelectionRows, integers({1}, {1})},
                        .arguments = {{"self", kX0}, {"indices", R"({"as_optional_tensors":[)" + kX1 + "]}"}},
                        .shape = {1, 3}}),
             (Values{4, 5, 6}));
@@ -128,22 +131,22 @@ TEST(AtenSelection, Gathers) {
 TEST(AtenSelection, Scatters) {
   const Tensor at = integers({1, 2}, {2, 2});
   EXPECT_EQ(result_of({.target = "aten.scatter.src",
-                       .tensors = {kRows, at, floats({2, 3}, {7, 8, 9, 9, 9, 9})},
+                       .tensors = {kPt2SelectionRows, at, floats({2, 3}, {7, 8, 9, 9, 9, 9})},
                        .arguments = {{"self", kX0}, {"dim", integer(1)}, {"index", kX1}, {"src", kX2}},
                        .shape = {2, 3}}),
             (Values{1, 2, 8, 4, 5, 6}));
   EXPECT_EQ(result_of({.target = "aten.scatter.value",
-                       .tensors = {kRows, at},
+                       .tensors = {kPt2SelectionRows, at},
                        .arguments = {{"self", kX0}, {"dim", integer(1)}, {"index", kX1}, {"value", integer(7)}},
                        .shape = {2, 3}}),
             (Values{1, 2, 7, 4, 5, 6}));
   EXPECT_EQ(result_of({.target = "aten.scatter_add.default",
-                       .tensors = {kRows, at, floats({1, 2}, {7, 8})},
+                       .tensors = {kPt2SelectionRows, at, floats({1, 2}, {7, 8})},
                        .arguments = {{"self", kX0}, {"dim", integer(1)}, {"index", kX1}, {"src", kX2}},
                        .shape = {2, 3}}),
             (Values{1, 2, 18, 4, 5, 6}));
   EXPECT_EQ(result_of({.target = "aten.index_put.default",
-                       .tensors = {kRows, integers({1}, {0}), floats({3}, {7, 8, 9})},
+                       .tensors = {kPt2SelectionRows, integers({1}, {0}), floats({3}, {7, 8, 9})},
                        .arguments = {{"self", kX0},
                                      {"indices", R"({"as_optional_tensors":[)" + kX1 + "]}"},
                                      {"values", kX2},
@@ -154,27 +157,29 @@ TEST(AtenSelection, Scatters) {
 
 TEST(AtenSelection, ByPosition) {
   EXPECT_EQ(result_of({.target = "aten.triu.default",
-                       .tensors = {kRows},
+                       .tensors = {kPt2SelectionRows},
                        .arguments = {{"self", kX0}, {"diagonal", integer(1)}},
                        .shape = {2, 3}}),
             (Values{0, 2, 3, 0, 0, 6}));
-  EXPECT_EQ(
-      result_of({.target = "aten.tril.default", .tensors = {kRows}, .arguments = {{"self", kX0}}, .shape = {2, 3}}),
-      (Values{1, 0, 0, 4, 5, 0}));
+  EXPECT_EQ(result_of({.target = "aten.tril.default",
+                       .tensors = {kPt2SelectionRows},
+                       .arguments = {{"self", kX0}},
+                       .shape = {2, 3}}),
+            (Values{1, 0, 0, 4, 5, 0}));
   EXPECT_EQ(result_of({.target = "aten.flip.default",
-                       .tensors = {kRows},
+                       .tensors = {kPt2SelectionRows},
                        .arguments = {{"self", kX0}, {"dims", list("0,1")}},
                        .shape = {2, 3}}),
             (Values{6, 5, 4, 3, 2, 1}));
   EXPECT_EQ(result_of({.target = "aten.roll.default",
-                       .tensors = {kRows},
+                       .tensors = {kPt2SelectionRows},
                        .arguments = {{"self", kX0}, {"shifts", list("1,-1")}, {"dims", list("0,1")}},
                        .shape = {2, 3}}),
             (Values{5, 6, 4, 2, 3, 1}));
   Tensor mask(DType::boolean, {2, 3});
   mask.as<std::uint8_t>()[4] = 1;
   EXPECT_EQ(result_of({.target = "aten.masked_fill.Scalar",
-                       .tensors = {kRows, mask},
+                       .tensors = {kPt2SelectionRows, mask},
                        .arguments = {{"self", kX0}, {"mask", kX1}, {"value", R"({"as_float":-1.5})"}},
                        .shape = {2, 3}}),
             (Values{1, 2, 3, 4, -1.5f, 6}));
@@ -182,7 +187,7 @@ TEST(AtenSelection, ByPosition) {
 
 TEST(AtenSelection, TopElementsAndProducts) {
   const auto top = results_of({.target = "aten.topk.default",
-                               .tensors = {kRows},
+                               .tensors = {kPt2SelectionRows},
                                .arguments = {{"self", kX0}, {"k", integer(2)}},
                                .shape = {2, 2},
                                .types = {DType::f32, DType::s64}});
@@ -190,7 +195,7 @@ TEST(AtenSelection, TopElementsAndProducts) {
   EXPECT_EQ(as_floats(top[0]), (Values{3, 2, 6, 5}));
   EXPECT_EQ(as_floats(top[1]), (Values{2, 1, 2, 1}));
   EXPECT_EQ(result_of({.target = "aten.einsum.default",
-                       .tensors = {kRows, floats({3}, {1, 10, 100})},
+                       .tensors = {kPt2SelectionRows, floats({3}, {1, 10, 100})},
                        .arguments = {{"equation", R"({"as_string":"ij,j->i"})"},
                                      {"tensors", R"({"as_tensors":[{"name":"x0"},{"name":"x1"}]})"}},
                        .shape = {2}}),
@@ -200,7 +205,7 @@ TEST(AtenSelection, TopElementsAndProducts) {
 TEST(AtenConstants, NumbersAndPositions) {
   const auto made = [](const std::string& target, std::vector<Argument> arguments, Shape shape, DType type) {
     return result_of({.target = target,
-                      .tensors = {kRows},
+                      .tensors = {kPt2SelectionRows},
                       .arguments = std::move(arguments),
                       .shape = std::move(shape),
                       .types = {type}});
@@ -222,17 +227,17 @@ TEST(AtenConstants, PartsWrittenAnew) {
   EXPECT_EQ(
       result_of(
           {.target = "aten.slice_scatter.default",
-           .tensors = {kRows, floats({2, 1}, {8, 9})},
+           .tensors = {kPt2SelectionRows, floats({2, 1}, {8, 9})},
            .arguments = {{"self", kX0}, {"src", kX1}, {"dim", integer(1)}, {"start", integer(1)}, {"end", integer(2)}},
            .shape = {2, 3}}),
       (Values{1, 8, 3, 4, 9, 6}));
   EXPECT_EQ(result_of({.target = "aten.select_scatter.default",
-                       .tensors = {kRows, floats({3}, {7, 8, 9})},
+                       .tensors = {kPt2SelectionRows, floats({3}, {7, 8, 9})},
                        .arguments = {{"self", kX0}, {"src", kX1}, {"dim", integer(0)}, {"index", integer(-1)}},
                        .shape = {2, 3}}),
             (Values{1, 2, 3, 7, 8, 9}));
   EXPECT_EQ(result_of({.target = "aten.repeat_interleave.self_int",
-                       .tensors = {kRows},
+                       .tensors = {kPt2SelectionRows},
                        .arguments = {{"self", kX0}, {"repeats", integer(2)}, {"dim", integer(0)}},
                        .shape = {4, 3}}),
             (Values{1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6}));
@@ -257,7 +262,7 @@ TEST(AtenElementwise, BitsAndFlags) {
                        .types = {DType::s64}}),
             (Values{-7, 0}));
   EXPECT_EQ(result_of({.target = "aten.ne.Tensor",
-                       .tensors = {kRows, floats({2, 3}, {1, 0, 3, 0, 5, 6})},
+                       .tensors = {kPt2SelectionRows, floats({2, 3}, {1, 0, 3, 0, 5, 6})},
                        .arguments = {{"self", kX0}, {"other", kX1}},
                        .shape = {2, 3},
                        .types = {DType::boolean}}),
@@ -332,12 +337,12 @@ TEST(AtenSelection, GridsAndOneAxis) {
   EXPECT_EQ(as_floats(columns[1]), (Values{3, 3, 4, 4, 5, 5}));
   EXPECT_EQ(
       result_of({.target = "aten.index.Tensor",
-                 .tensors = {kRows, integers({2}, {2, 0})},
+                 .tensors = {kPt2SelectionRows, integers({2}, {2, 0})},
                  .arguments = {{"self", kX0}, {"indices", R"({"as_optional_tensors":[{"as_none":true},)" + kX1 + "]}"}},
                  .shape = {2, 2}}),
       (Values{3, 1, 6, 4}));
   EXPECT_EQ(result_of({.target = "aten.reshape_as.default",
-                       .tensors = {kRows, floats({3, 2}, {0, 0, 0, 0, 0, 0})},
+                       .tensors = {kPt2SelectionRows, floats({3, 2}, {0, 0, 0, 0, 0, 0})},
                        .arguments = {{"self", kX0}, {"other", kX1}},
                        .shape = {3, 2}}),
             (Values{1, 2, 3, 4, 5, 6}));

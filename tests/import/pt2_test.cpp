@@ -16,15 +16,17 @@
 namespace octavo::testing {
 namespace {
 
-std::string path_of(const std::string& file) { return std::string(OCTAVO_SOURCE_DIR) + "/tests/import/pt2/" + file; }
+std::string pt2_path_of(const std::string& file) {
+  return std::string(OCTAVO_SOURCE_DIR) + "/tests/import/pt2/" + file;
+}
 
 const std::map<std::string, Tensor>& expected() {
-  static const auto arrays = read_npz(path_of("expected.npz"));
+  static const auto arrays = read_npz(pt2_path_of("expected.npz"));
   return *arrays;
 }
 
 ImportedModel imported(const std::string& file, std::int64_t batch = 2) {
-  auto model = import_model(path_of(file), {.batch = batch});
+  auto model = import_model(pt2_path_of(file), {.batch = batch});
   EXPECT_TRUE(model.ok()) << file << ": " << to_string(model.errors());
   return model.ok() ? *std::move(model) : ImportedModel{};
 }
@@ -84,7 +86,7 @@ std::vector<std::string> operators_of(const Graph& graph) {
 
 enum class Islands { none, any };
 
-Graph lowered(const std::string& file, Islands islands = Islands::none) {
+Graph pt2_lowered(const std::string& file, Islands islands = Islands::none) {
   ImportedModel model = imported(file);
   const auto report = lower(model.graph, {});
   EXPECT_TRUE(report.ok()) << to_string(report.errors());
@@ -105,7 +107,7 @@ TEST_P(Pt2Quantized, GivesTheAnswersOfPyTorch) {
   EXPECT_EQ(model.dialect, "PyTorch pt2e s8");
   EXPECT_TRUE(model.is_quantized);
   EXPECT_LE(relative_error(answers(model.graph, "block.x").at(0), wanted), 1e-6);
-  EXPECT_LE(relative_error(answers(lowered(file), "block.x").at(0), wanted), 1e-6);
+  EXPECT_LE(relative_error(answers(pt2_lowered(file), "block.x").at(0), wanted), 1e-6);
 }
 INSTANTIATE_TEST_SUITE_P(Files, Pt2Quantized,
                          ::testing::Values("pt2e", "pt2e_core", "pt2e_written_out", "pt2e_unfolded", "pt2e_serialized",
@@ -119,7 +121,7 @@ TEST(Pt2, InductorQuantizerGivesTheAnswersOfPyTorch) {
   EXPECT_EQ(model.dialect, "PyTorch pt2e u8");
   const Tensor& wanted = expected().at("pt2e_x86.0");
   EXPECT_LE(relative_error(answers(model.graph, "block.x").at(0), wanted), 1e-6);
-  const Graph fused = lowered("pt2e_x86.pt2", Islands::any);
+  const Graph fused = pt2_lowered("pt2e_x86.pt2", Islands::any);
   const auto operators = operators_of(fused);
   EXPECT_EQ(std::count(operators.begin(), operators.end(), "quantized_conv"), 4);
   // Its last bias is f32 and its result is never quantized: here the bias is rounded to the accumulator's unit.
@@ -135,7 +137,7 @@ TEST_P(Pt2InTheRun, GivesTheAnswersOfPyTorch) {
   EXPECT_EQ(model.dialect, "PyTorch pt2e s8");
   EXPECT_TRUE(model.is_quantized);
   EXPECT_LE(relative_error(answers(model.graph, "rows.x").at(0), wanted), 1e-6);
-  const Graph fused = lowered(GetParam() + ".pt2", Islands::any);
+  const Graph fused = pt2_lowered(GetParam() + ".pt2", Islands::any);
   const auto operators = operators_of(fused);
   EXPECT_EQ(std::count(operators.begin(), operators.end(), "hybrid_conv"), 2);
   EXPECT_EQ(std::count(operators.begin(), operators.end(), "dequantize"), 0);
@@ -148,7 +150,7 @@ INSTANTIATE_TEST_SUITE_P(Files, Pt2InTheRun,
 
 // Read as fp32, what the run would round stays as it is.
 TEST(Pt2, ScalesOfTheRunAreDroppedFromFp32) {
-  const auto model = import_model(path_of("pt2e_tokens.pt2"), {.batch = 2, .dequantizes_dynamic = true});
+  const auto model = import_model(pt2_path_of("pt2e_tokens.pt2"), {.batch = 2, .dequantizes_dynamic = true});
   ASSERT_TRUE(model.ok()) << to_string(model.errors());
   const auto operators = operators_of(model->graph);
   EXPECT_EQ(std::count(operators.begin(), operators.end(), "row_quantize"), 0);
@@ -157,12 +159,12 @@ TEST(Pt2, ScalesOfTheRunAreDroppedFromFp32) {
 
 // The same network by every door; whoever comes after the importer cannot tell which.
 TEST(Pt2, TwinsLowerToOneListOfOperators) {
-  const std::vector<std::string> wanted = operators_of(lowered("block_qdq.onnx"));
+  const std::vector<std::string> wanted = operators_of(pt2_lowered("block_qdq.onnx"));
   EXPECT_EQ(std::count(wanted.begin(), wanted.end(), "quantized_conv"), 4);
   for (const char* file : {"block_qoperator.onnx", "pt2e.pt2", "pt2e_core.pt2", "pt2e_written_out.pt2",
                            "pt2e_unfolded.pt2", "pt2e_exported.onnx"}) {
     SCOPED_TRACE(file);
-    EXPECT_EQ(operators_of(lowered(file)), wanted);
+    EXPECT_EQ(operators_of(pt2_lowered(file)), wanted);
   }
 }
 
@@ -182,10 +184,10 @@ TEST(Pt2, QuantizeNodesCarryProfileAndRange) {
 
 TEST(Pt2, BatchAndShapeBindTheSymbol) {
   EXPECT_EQ(imported("pt2e.pt2", 5).graph.fact(imported("pt2e.pt2", 5).graph.outputs()[0]).shape, (Shape{5, 5}));
-  const auto shaped = import_model(path_of("pt2e.pt2"), {.shapes = {{"x", {3, 3, 16, 16}}}});
+  const auto shaped = import_model(pt2_path_of("pt2e.pt2"), {.shapes = {{"x", {3, 3, 16, 16}}}});
   ASSERT_TRUE(shaped.ok()) << to_string(shaped.errors());
   EXPECT_EQ(shaped->graph.fact(shaped->graph.outputs()[0]).shape, (Shape{3, 5}));
-  const auto other = import_model(path_of("pt2e.pt2"), {.shapes = {{"x", {3, 3, 17, 16}}}});
+  const auto other = import_model(pt2_path_of("pt2e.pt2"), {.shapes = {{"x", {3, 3, 17, 16}}}});
   ASSERT_FALSE(other.ok());
   EXPECT_EQ(other.errors()[0].kind, ErrorKind::usage);
   EXPECT_NE(to_string(other.errors()).find("s77x3x16x16"), std::string::npos) << to_string(other.errors());

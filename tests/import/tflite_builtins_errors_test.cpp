@@ -7,7 +7,7 @@
 namespace octavo::testing {
 namespace {
 
-constexpr DType kS8 = DType::s8, kS16 = DType::s16, kS32 = DType::s32, kF32 = DType::f32;
+constexpr DType kS8 = DType::s8, kS16 = DType::s16, kTfliteBuiltinsErrorsS32 = DType::s32, kF32 = DType::f32;
 constexpr int kLstm = 16, kRnn = 24, kSvdf = 27, kSequenceLstm = 44, kTwoWayLstm = 52, kUnique = 103, kWhere = 109,
               kMatrixDiag = 113, kMatrixSetDiag = 115, kRfft2d = 131, kConv3d = 132, kImag = 133, kReal = 134,
               kHashtableLookup = 10, kRange = 96;
@@ -60,9 +60,12 @@ TEST(TfliteRefusals, CountedResults) {
                "operator 0 (WHERE), input 0");
   expect_error({.code = kWhere, .inputs = {tensor(kF32, {2}), tensor(kF32, {2})}}, "(WHERE): found 2 inputs");
   expect_error({.code = kWhere, .inputs = {tensor(kF32, {2})}}, "found the declared type f32, expected s64");
-  expect_error({.code = kUnique, .inputs = {tensor(kS32, {2, 2})}, .outputs = {{.name = "y"}, {.name = "i"}}},
+  expect_error({.code = kUnique,
+                .inputs = {tensor(kTfliteBuiltinsErrorsS32, {2, 2})},
+                .outputs = {{.name = "y"}, {.name = "i"}}},
                "(UNIQUE), input 0");
-  expect_error({.code = kUnique, .inputs = {tensor(kS32, {2})}}, "(UNIQUE): found 1 outputs, expected 2");
+  expect_error({.code = kUnique, .inputs = {tensor(kTfliteBuiltinsErrorsS32, {2})}},
+               "(UNIQUE): found 1 outputs, expected 2");
 }
 
 TEST(TfliteRefusals, RangesOfInputsAndWithoutAnEnd) {
@@ -79,10 +82,11 @@ TEST(TfliteRefusals, Matrices) {
   expect_error({.code = kMatrixSetDiag, .inputs = {tensor(kF32, {2, 3}), tensor(kF32, {3})}},
                "input 1: found shape 3, expected 2");
   expect_error({.code = kMatrixSetDiag, .inputs = {tensor(kF32, {2, 3}), tensor(kF32, {1, 2})}}, "input 1");
-  expect_error({.code = kHashtableLookup,
-                .inputs = {tensor(kS32, {2}), tensor(kS32, {3}), tensor(kF32, {2, 4})},
-                .outputs = {{.name = "y"}, {.name = "hits", .dtype = DType::u8}}},
-               "input 2: found shape 2x4, expected a row for each of the keys");
+  expect_error(
+      {.code = kHashtableLookup,
+       .inputs = {tensor(kTfliteBuiltinsErrorsS32, {2}), tensor(kTfliteBuiltinsErrorsS32, {3}), tensor(kF32, {2, 4})},
+       .outputs = {{.name = "y"}, {.name = "hits", .dtype = DType::u8}}},
+      "input 2: found shape 2x4, expected a row for each of the keys");
 }
 
 TEST(TfliteRefusals, SlicesOfMoreAxesThanThereAre) {
@@ -105,7 +109,7 @@ TEST(TfliteRefusals, SlicesOfMoreAxesThanThereAre) {
 TEST(TfliteRefusals, BatchesThatIndicesDoNotHave) {
   const auto gather = [](int axis, int batch_dims) {
     return Case{.code = 36,
-                .inputs = {tensor(kF32, {2, 3, 4}), tensor(kS32, {2, 3})},
+                .inputs = {tensor(kF32, {2, 3, 4}), tensor(kTfliteBuiltinsErrorsS32, {2, 3})},
                 .kind = tfl::BuiltinOptions::GatherOptions,
                 .options = options_of(tfl::CreateGatherOptions, axis, batch_dims)};
   };
@@ -158,7 +162,7 @@ const auto kLstmOptions =
 Case lstm(DType type = kF32) {
   const bool is_integer = type == kS8;
   const auto weights = [&](Dims shape) { return tensor(type, std::move(shape), is_integer ? 0.01f : 0.0f); };
-  const auto bias = [&] { return tensor(is_integer ? kS32 : kF32, {3}); };
+  const auto bias = [&] { return tensor(is_integer ? kTfliteBuiltinsErrorsS32 : kF32, {3}); };
   Case made{.code = kSequenceLstm,
             .kind = tfl::BuiltinOptions::UnidirectionalSequenceLSTMOptions,
             .options = kLstmOptions,
@@ -206,7 +210,7 @@ TEST(TfliteRefusals, LstmsOfFloats) {
     given.inputs[i].shape = {};
     EXPECT_NE(error_of(given), "") << i;
     given = lstm();
-    given.inputs[i].dtype = kS32;
+    given.inputs[i].dtype = kTfliteBuiltinsErrorsS32;
     EXPECT_NE(error_of(given), "") << i;
   }
   given = lstm();

@@ -9,13 +9,13 @@ namespace {
 constexpr std::int8_t kSame = 0, kValid = 1;
 constexpr std::int8_t kRelu = 1, kReluN1To1 = 2, kRelu6 = 3;
 
-const Tensor kRamp = floats({1, 3, 3, 1}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
+const Tensor kTfliteOperatorsRamp = floats({1, 3, 3, 1}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
 
 TEST(TfliteConv, SamePutsTheRestAtTheEnd) {
   const Tensor w = floats({1, 2, 2, 1}, {1, 1, 1, 1});
   const auto conv = [&](std::int8_t padding, int stride, std::int8_t activation) {
     return answer_of({.code = 3,
-                      .inputs = {kRamp},
+                      .inputs = {kTfliteOperatorsRamp},
                       .constants = {w, floats({1}, {-20})},
                       .kind = tfl::BuiltinOptions::Conv2DOptions,
                       .options = options_of(tfl::CreateConv2DOptions, padding, stride, stride, activation, 1, 1)});
@@ -30,7 +30,7 @@ TEST(TfliteConv, SamePutsTheRestAtTheEnd) {
 
 TEST(TfliteConv, DilationAndGroups) {
   EXPECT_EQ(answer_of({.code = 3,
-                       .inputs = {kRamp},
+                       .inputs = {kTfliteOperatorsRamp},
                        .constants = {floats({1, 2, 2, 1}, {1, 10, 100, 1000})},
                        .kind = tfl::BuiltinOptions::Conv2DOptions,
                        .options = options_of(tfl::CreateConv2DOptions, kValid, 1, 1, std::int8_t{0}, 2, 2)}),
@@ -73,7 +73,7 @@ TEST(TfliteFullyConnected, FlattensOrKeepsItsAxes) {
 TEST(TflitePool, PaddingDoesNotCount) {
   const auto pool = [&](int code, std::int8_t padding) {
     return answer_of({.code = code,
-                      .inputs = {kRamp},
+                      .inputs = {kTfliteOperatorsRamp},
                       .kind = tfl::BuiltinOptions::Pool2DOptions,
                       .options = options_of(tfl::CreatePool2DOptions, padding, 2, 2, 2, 2, std::int8_t{0})});
   };
@@ -152,7 +152,7 @@ TEST(TfliteBatchMatmul, TurnsEitherOperand) {
 TEST(TfliteReductions, AxesAndSoftmax) {
   const auto reduce = [&](int code, bool keeps, const std::vector<std::int32_t>& axes) {
     return answers_of({.code = code,
-                       .inputs = {kRamp},
+                       .inputs = {kTfliteOperatorsRamp},
                        .constants = {s32s({static_cast<std::int64_t>(axes.size())}, axes)},
                        .kind = tfl::BuiltinOptions::ReducerOptions,
                        .options = options_of(tfl::CreateReducerOptions, keeps)})[0];
@@ -171,13 +171,15 @@ TEST(TfliteReductions, AxesAndSoftmax) {
 
 TEST(TfliteShaping, ShapesThatFollow) {
   const auto shape_after = [&](const OneOperator& op) { return answers_of(op)[0].shape(); };
-  EXPECT_EQ(shape_after({.code = 22, .inputs = {kRamp}, .constants = {s32s({2}, {-1, 3})}}), (Shape{3, 3}));
-  EXPECT_EQ(shape_after({.code = 43, .inputs = {kRamp}}), (Shape{3, 3}));
-  EXPECT_EQ(shape_after({.code = 70, .inputs = {kRamp}, .constants = {s32s({}, {-1})}}), (Shape{1, 3, 3, 1, 1}));
+  EXPECT_EQ(shape_after({.code = 22, .inputs = {kTfliteOperatorsRamp}, .constants = {s32s({2}, {-1, 3})}}),
+            (Shape{3, 3}));
+  EXPECT_EQ(shape_after({.code = 43, .inputs = {kTfliteOperatorsRamp}}), (Shape{3, 3}));
+  EXPECT_EQ(shape_after({.code = 70, .inputs = {kTfliteOperatorsRamp}, .constants = {s32s({}, {-1})}}),
+            (Shape{1, 3, 3, 1, 1}));
   EXPECT_EQ(as_floats(answers_of(
                 {.code = 39, .inputs = {floats({2, 2}, {1, 2, 3, 4})}, .constants = {s32s({2}, {1, 0})}})[0]),
             (Values{1, 3, 2, 4}));
-  const Tensor shape = answers_of({.code = 77, .inputs = {kRamp}, .to = DType::s32})[0];
+  const Tensor shape = answers_of({.code = 77, .inputs = {kTfliteOperatorsRamp}, .to = DType::s32})[0];
   EXPECT_EQ(to_int64s(shape.view()), (std::vector<std::int64_t>{1, 3, 3, 1}));
 }
 

@@ -29,7 +29,7 @@ struct Answer {
 };
 
 // After lowering.
-Answer lowered(const TfliteBuilder& builder, const std::vector<Tensor>& inputs) {
+Answer tflite_quantized_lowered(const TfliteBuilder& builder, const std::vector<Tensor>& inputs) {
   auto model = builder.import();
   if (!model) {
     ADD_FAILURE() << to_string(model.errors());
@@ -66,7 +66,7 @@ TEST(TfliteQuantized, ConvPerChannel) {
                .kind = tfl::BuiltinOptions::Conv2DOptions,
                .options = conv_options()});
   // x = (20, 40) + 10: acc 30 + 100 + 8 = 138 times 1/8, acc -90 + 200 - 8 = 102 times 1/4: 17.25 and 25.5, to even 26.
-  const Answer answer = lowered(builder, {tensor_of<std::int8_t>({1, 1, 1, 2}, {20, 40})});
+  const Answer answer = tflite_quantized_lowered(builder, {tensor_of<std::int8_t>({1, 1, 1, 2}, {20, 40})});
   EXPECT_EQ(answer.values, (Bytes{20, 29}));
   EXPECT_EQ(answer.operators.at("quantized_conv"), 1);
   EXPECT_EQ(answer.operators.count("dequantize"), 0u);
@@ -84,8 +84,8 @@ TEST(TfliteQuantized, ConvOfUnsignedWeightsWithAZeroPoint) {
                .kind = tfl::BuiltinOptions::Conv2DOptions,
                .options = conv_options(1)});
   // 10 * 135 + 20 * -120 = -1050 / 16 = -65.6, below 0; -20 * 135 + -30 * -120 = 900 / 16 = 56.25.
-  EXPECT_EQ(lowered(builder, {tensor_of<std::uint8_t>({1, 1, 1, 2}, {138, 148})}).values, Bytes{100});
-  EXPECT_EQ(lowered(builder, {tensor_of<std::uint8_t>({1, 1, 1, 2}, {108, 98})}).values, Bytes{156});
+  EXPECT_EQ(tflite_quantized_lowered(builder, {tensor_of<std::uint8_t>({1, 1, 1, 2}, {138, 148})}).values, Bytes{100});
+  EXPECT_EQ(tflite_quantized_lowered(builder, {tensor_of<std::uint8_t>({1, 1, 1, 2}, {108, 98})}).values, Bytes{156});
 }
 
 TEST(TfliteQuantized, FullyConnectedBecomesAConvolution) {
@@ -95,7 +95,7 @@ TEST(TfliteQuantized, FullyConnectedBecomesAConvolution) {
   const int bias = builder.constant(tensor_of<std::int32_t>({3}, {10, 20, 30}), {1.0f}, {0});
   const int y = builder.output({.name = "y", .dtype = DType::s8, .scale = {2.0f}, .zero_point = {0}});
   builder.add(fully_connected({x, w, bias}, y));
-  const Answer answer = lowered(builder, {tensor_of<std::int8_t>({1, 2}, {4, 6})});
+  const Answer answer = tflite_quantized_lowered(builder, {tensor_of<std::int8_t>({1, 2}, {4, 6})});
   EXPECT_EQ(answer.values, (Bytes{7, 13, 20}));
   EXPECT_EQ(answer.operators.at("quantized_conv"), 1);
 }
@@ -112,18 +112,18 @@ TfliteBuilder binary(int code, std::int64_t zero_point) {
 TEST(TfliteQuantized, AdditionAndSubtractionRoundHalvesUp) {
   const std::vector<Tensor> inputs = {tensor_of<std::int8_t>({4}, {1, 3, -1, -3}),
                                       tensor_of<std::int8_t>({4}, {2, 2, 2, 127})};
-  EXPECT_EQ(lowered(binary(0, 0), inputs).values, (Bytes{1, 2, 0, 124}));
-  EXPECT_EQ(lowered(binary(0, 1), inputs).values, (Bytes{2, 3, 1, 125}));
-  EXPECT_EQ(lowered(binary(41, 1), inputs).values, (Bytes{2, 3, 1, -125}));
-  EXPECT_EQ(lowered(binary(0, 0), inputs).operators.count("quantized_elementwise"), 1u);
-  EXPECT_EQ(lowered(binary(41, 0), inputs).operators.count("quantized_elementwise"), 1u);
+  EXPECT_EQ(tflite_quantized_lowered(binary(0, 0), inputs).values, (Bytes{1, 2, 0, 124}));
+  EXPECT_EQ(tflite_quantized_lowered(binary(0, 1), inputs).values, (Bytes{2, 3, 1, 125}));
+  EXPECT_EQ(tflite_quantized_lowered(binary(41, 1), inputs).values, (Bytes{2, 3, 1, -125}));
+  EXPECT_EQ(tflite_quantized_lowered(binary(0, 0), inputs).operators.count("quantized_elementwise"), 1u);
+  EXPECT_EQ(tflite_quantized_lowered(binary(41, 0), inputs).operators.count("quantized_elementwise"), 1u);
 }
 
 // The zero point comes after the rounding: 0.5 to 0, 1.5 to 2.
 TEST(TfliteQuantized, ProductsRoundBeforeTheZeroPoint) {
   const std::vector<Tensor> inputs = {tensor_of<std::int8_t>({4}, {1, 3, 1, -3}),
                                       tensor_of<std::int8_t>({4}, {3, 3, 127, 3})};
-  EXPECT_EQ(lowered(binary(18, 1), inputs).values, (Bytes{1, 3, 63, -1}));
+  EXPECT_EQ(tflite_quantized_lowered(binary(18, 1), inputs).values, (Bytes{1, 3, 63, -1}));
 }
 
 TEST(TfliteQuantized, AveragePoolRoundsStoredValuesAwayFromZero) {
@@ -138,11 +138,13 @@ TEST(TfliteQuantized, AveragePoolRoundsStoredValuesAwayFromZero) {
                         .kind = tfl::BuiltinOptions::Pool2DOptions,
                         .options = options_of(tfl::CreatePool2DOptions, std::int8_t{1}, 1, 1, 2, 1, std::int8_t{0})});
   };
-  const Answer s8 = lowered(pool(DType::s8, 7), {tensor_of<std::int8_t>({1, 1, 2, 2}, {-1, 1, -2, 2})});
+  const Answer s8 =
+      tflite_quantized_lowered(pool(DType::s8, 7), {tensor_of<std::int8_t>({1, 1, 2, 2}, {-1, 1, -2, 2})});
   EXPECT_EQ(s8.values, (Bytes{-2, 2}));
   EXPECT_EQ(s8.operators.count("quantized_pool"), 1u);
-  EXPECT_EQ(lowered(pool(DType::u8, 7), {tensor_of<std::uint8_t>({1, 1, 2, 2}, {1, 254, 2, 255})}).values,
-            (Bytes{2, 255}));
+  EXPECT_EQ(
+      tflite_quantized_lowered(pool(DType::u8, 7), {tensor_of<std::uint8_t>({1, 1, 2, 2}, {1, 254, 2, 255})}).values,
+      (Bytes{2, 255}));
 }
 
 TEST(TfliteQuantized, SoftmaxIsATableOfExponentials) {
@@ -155,7 +157,7 @@ TEST(TfliteQuantized, SoftmaxIsATableOfExponentials) {
                .kind = tfl::BuiltinOptions::SoftmaxOptions,
                .options = options_of(tfl::CreateSoftmaxOptions, 1.0f)});
   // e / (1 + e) * 256 = 187.15.
-  const Answer answer = lowered(builder, {tensor_of<std::int8_t>({1, 2}, {4, 5})});
+  const Answer answer = tflite_quantized_lowered(builder, {tensor_of<std::int8_t>({1, 2}, {4, 5})});
   EXPECT_EQ(answer.values, (Bytes{69 - 128, 187 - 128}));
   EXPECT_EQ(answer.operators.at("quantized_softmax"), 1);
 }
@@ -166,7 +168,7 @@ TEST(TfliteQuantized, QuantizeMultipliesByTheInverse) {
   const int y = builder.output({.name = "y", .dtype = DType::u8, .scale = {0.07f}, .zero_point = {3}});
   builder.add({.code = 114, .inputs = {x}, .outputs = {y}});
   // 8.015 / 0.07 rounds to 115 in f32, 8.015 * (1 / 0.07) to 114.
-  EXPECT_EQ(lowered(builder, {floats({2}, {8.015f, -9.0f})}).values, (Bytes{117, 0}));
+  EXPECT_EQ(tflite_quantized_lowered(builder, {floats({2}, {8.015f, -9.0f})}).values, (Bytes{117, 0}));
 }
 
 TEST(TfliteQuantized, RescalingHasEightBitsBehindThePoint) {
@@ -175,7 +177,7 @@ TEST(TfliteQuantized, RescalingHasEightBitsBehindThePoint) {
   const int y = builder.output({.name = "y", .dtype = DType::s8, .scale = {1.0f}, .zero_point = {1}});
   builder.add({.code = 114, .inputs = {x}, .outputs = {y}});
   // 77 / 256 instead of 0.301: 108 * 0.301 = 32.508 rounds to 33, (108 * 77 + 128) >> 8 is 32.
-  const Answer answer = lowered(builder, {tensor_of<std::int8_t>({4}, {2, 108, -2, 127})});
+  const Answer answer = tflite_quantized_lowered(builder, {tensor_of<std::int8_t>({4}, {2, 108, -2, 127})});
   EXPECT_EQ(answer.values, (Bytes{2, 33, 0, 39}));
   EXPECT_EQ(answer.operators.count("table"), 1u);
 }

@@ -7,9 +7,9 @@
 namespace octavo::testing {
 namespace {
 
-constexpr DType kBool = DType::boolean, kS32 = DType::s32;
+constexpr DType kBool = DType::boolean, kTfliteSelectionS32 = DType::s32;
 
-const Tensor kRows = floats({2, 3}, {1, 2, 3, 4, 5, 6});
+const Tensor kTfliteSelectionRows = floats({2, 3}, {1, 2, 3, 4, 5, 6});
 
 Tensor flags(Shape shape, const std::vector<int>& values) {
   Tensor tensor(kBool, std::move(shape));
@@ -36,14 +36,15 @@ TEST(TfliteLogic, ComparisonsAndFlags) {
 
 TEST(TfliteArithmetic, RoundedDownAndOfBits) {
   const Tensor a = s32s({4}, {7, -7, 7, -7}), b = s32s({4}, {2, 2, -2, -2});
-  EXPECT_EQ(answer_of({.code = 90, .inputs = {a, b}, .to = kS32}), (Values{3, -4, -4, 3}));
-  EXPECT_EQ(answer_of({.code = 95, .inputs = {a, b}, .to = kS32}), (Values{1, 1, -1, -1}));
+  EXPECT_EQ(answer_of({.code = 90, .inputs = {a, b}, .to = kTfliteSelectionS32}), (Values{3, -4, -4, 3}));
+  EXPECT_EQ(answer_of({.code = 95, .inputs = {a, b}, .to = kTfliteSelectionS32}), (Values{1, 1, -1, -1}));
   const Tensor x = floats({2}, {7.5f, -7.5f}), y = floats({2}, {2, 2});
   EXPECT_EQ(answer_of({.code = 90, .inputs = {x, y}}), (Values{3, -4}));
   EXPECT_EQ(answer_of({.code = 95, .inputs = {x, y}}), (Values{1.5f, 0.5f}));
-  EXPECT_EQ(answer_of({.code = 160, .inputs = {a, b}, .to = kS32}), (Values{5, -5, -7, 7}));
-  EXPECT_EQ(answer_of({.code = 161, .inputs = {a, s32s({4}, {1, 1, 0, 1})}, .to = kS32}), (Values{3, -4, 7, -4}));
-  EXPECT_EQ(answer_of({.code = 159, .inputs = {floats({1}, {1})}, .to = kS32}), Values{0x3f800000});
+  EXPECT_EQ(answer_of({.code = 160, .inputs = {a, b}, .to = kTfliteSelectionS32}), (Values{5, -5, -7, 7}));
+  EXPECT_EQ(answer_of({.code = 161, .inputs = {a, s32s({4}, {1, 1, 0, 1})}, .to = kTfliteSelectionS32}),
+            (Values{3, -4, 7, -4}));
+  EXPECT_EQ(answer_of({.code = 159, .inputs = {floats({1}, {1})}, .to = kTfliteSelectionS32}), Values{0x3f800000});
   EXPECT_EQ(answer_of({.code = 92, .inputs = {y}}), (Values{4, 4}));
   EXPECT_EQ(answer_of({.code = 99, .inputs = {x, y}}), (Values{30.25f, 90.25f}));
   EXPECT_EQ(answer_of({.code = 106, .inputs = {x, y, y}}), (Values{11.5f, -3.5f}));
@@ -58,10 +59,10 @@ TEST(TfliteSelection, Gathers) {
                       .kind = tfl::BuiltinOptions::GatherOptions,
                       .options = options_of(tfl::CreateGatherOptions, axis, batch_dims)});
   };
-  EXPECT_EQ(gathered(kRows, s32s({2}, {2, 0}), 1, 0), (Values{3, 1, 6, 4}));
-  EXPECT_EQ(gathered(kRows, s32s({1}, {1}), 0, 0), (Values{4, 5, 6}));
-  EXPECT_EQ(gathered(kRows, s32s({2, 1}, {2, 0}), 1, 1), (Values{3, 4}));
-  EXPECT_EQ(answer_of({.code = 107, .inputs = {kRows, s32s({2, 2}, {1, 2, 0, 0})}}), (Values{6, 1}));
+  EXPECT_EQ(gathered(kTfliteSelectionRows, s32s({2}, {2, 0}), 1, 0), (Values{3, 1, 6, 4}));
+  EXPECT_EQ(gathered(kTfliteSelectionRows, s32s({1}, {1}), 0, 0), (Values{4, 5, 6}));
+  EXPECT_EQ(gathered(kTfliteSelectionRows, s32s({2, 1}, {2, 0}), 1, 1), (Values{3, 4}));
+  EXPECT_EQ(answer_of({.code = 107, .inputs = {kTfliteSelectionRows, s32s({2, 2}, {1, 2, 0, 0})}}), (Values{6, 1}));
 }
 
 TEST(TfliteSelection, UpdatesOfOnePlaceAreAddedUp) {
@@ -75,12 +76,12 @@ TEST(TfliteSelection, TopElementsHavePositionsOf32Bits) {
   TfliteBuilder model;
   const int x = model.input({.name = "x", .shape = {2, 3}}), k = model.constant(s32s({}, {2}));
   const int values = model.output({.name = "values", .shape = {2, 2}});
-  const int positions = model.output({.name = "positions", .dtype = kS32, .shape = {2, 2}});
+  const int positions = model.output({.name = "positions", .dtype = kTfliteSelectionS32, .shape = {2, 2}});
   model.add({.code = 48, .inputs = {x, k}, .outputs = {values, positions}});
-  const auto top = answers(model, {kRows});
+  const auto top = answers(model, {kTfliteSelectionRows});
   ASSERT_EQ(top.size(), 2u);
   EXPECT_EQ(as_floats(top[0]), (Values{3, 2, 6, 5}));
-  EXPECT_EQ(top[1].dtype(), kS32);
+  EXPECT_EQ(top[1].dtype(), kTfliteSelectionS32);
   EXPECT_EQ(as_floats(top[1]), (Values{2, 1, 2, 1}));
 }
 
@@ -93,9 +94,9 @@ std::vector<Tensor> suppressed(int code, float iou, float score, float sigma) {
   std::vector<int> inputs{boxes, scores, model.constant(s32s({}, {5})), model.constant(Tensor::scalar(iou)),
                           model.constant(Tensor::scalar(score))};
   if (has_scores) inputs.push_back(model.constant(Tensor::scalar(sigma)));
-  std::vector<int> outputs{model.output({.name = "taken", .dtype = kS32, .shape = {5}})};
+  std::vector<int> outputs{model.output({.name = "taken", .dtype = kTfliteSelectionS32, .shape = {5}})};
   if (has_scores) outputs.push_back(model.output({.name = "scores_taken", .shape = {5}}));
-  outputs.push_back(model.output({.name = "count", .dtype = kS32, .shape = {}}));
+  outputs.push_back(model.output({.name = "count", .dtype = kTfliteSelectionS32, .shape = {}}));
   model.add({.code = code, .inputs = inputs, .outputs = outputs});
   return answers(model, {floats({4, 4}, {0, 0, 1, 2, 0, 1, 1, 3, 0, 2, 1, 4, 0, 3, 1, 5}),
                          floats({4}, {0.5f, 0.9f, 0.25f, 0.75f})});
@@ -115,10 +116,12 @@ TEST(TfliteSelection, BoxesThatAreTaken) {
 }
 
 TEST(TfliteSelection, Reversals) {
-  EXPECT_EQ(answer_of({.code = 105, .inputs = {kRows}, .constants = {s32s({1}, {-1})}}), (Values{3, 2, 1, 6, 5, 4}));
-  EXPECT_EQ(answer_of({.code = 105, .inputs = {kRows}, .constants = {s32s({2}, {0, 1})}}), (Values{6, 5, 4, 3, 2, 1}));
+  EXPECT_EQ(answer_of({.code = 105, .inputs = {kTfliteSelectionRows}, .constants = {s32s({1}, {-1})}}),
+            (Values{3, 2, 1, 6, 5, 4}));
+  EXPECT_EQ(answer_of({.code = 105, .inputs = {kTfliteSelectionRows}, .constants = {s32s({2}, {0, 1})}}),
+            (Values{6, 5, 4, 3, 2, 1}));
   EXPECT_EQ(answer_of({.code = 112,
-                       .inputs = {kRows, s32s({2}, {2, 3})},
+                       .inputs = {kTfliteSelectionRows, s32s({2}, {2, 3})},
                        .kind = tfl::BuiltinOptions::ReverseSequenceOptions,
                        .options = options_of(tfl::CreateReverseSequenceOptions, 1, 0)}),
             (Values{2, 1, 3, 6, 5, 4}));
@@ -140,7 +143,7 @@ TEST(TfliteSelection, Repeated) {
             (Values{1, 2, 1, 2}));
   EXPECT_EQ(answer_of({.code = 94, .inputs = {s32s({1}, {3}), floats({}, {7})}, .is_constant = {true}}),
             (Values{7, 7, 7}));
-  EXPECT_EQ(answer_of({.code = 93, .inputs = {kRows}}), (Values{0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(answer_of({.code = 93, .inputs = {kTfliteSelectionRows}}), (Values{0, 0, 0, 0, 0, 0}));
   const Values log = answer_of({.code = 50, .inputs = {floats({1, 2}, {0, 0})}});
   ASSERT_EQ(log.size(), 2u);
   EXPECT_NEAR(log[0], -0.6931472f, 1e-6f);
@@ -149,7 +152,8 @@ TEST(TfliteSelection, Repeated) {
 TEST(TfliteSelection, WhatMakesNoSenseIsRefused) {
   TfliteBuilder model;
   const int x = model.input({.name = "x", .shape = {2, 3}}), k = model.constant(s32s({}, {4}));
-  const int values = model.output({.name = "values"}), positions = model.output({.name = "positions", .dtype = kS32});
+  const int values = model.output({.name = "values"}),
+            positions = model.output({.name = "positions", .dtype = kTfliteSelectionS32});
   model.add({.code = 48, .inputs = {x, k}, .outputs = {values, positions}});
   const auto result = model.import();
   ASSERT_FALSE(result);

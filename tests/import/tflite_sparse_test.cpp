@@ -21,7 +21,8 @@ Values dense_of(std::vector<std::int32_t> shape, const TfliteSparsity& sparsity,
   return results.empty() ? Values{} : as_floats(results[0]);
 }
 
-std::string message_of(std::vector<std::int32_t> shape, const TfliteSparsity& sparsity, const Values& stored) {
+std::string tflite_sparse_message_of(std::vector<std::int32_t> shape, const TfliteSparsity& sparsity,
+                                     const Values& stored) {
   const auto model = file_of(std::move(shape), sparsity, stored).import();
   if (model) return "";
   std::string text = to_string(model.errors());
@@ -64,7 +65,7 @@ TEST(TfliteSparse, WhatIsWrong) {
   const auto changed = [](auto change) {
     TfliteSparsity sparsity = kByRows;
     change(sparsity);
-    return message_of({4, 4}, sparsity, {1, 2, 3, 4, 5, 6});
+    return tflite_sparse_message_of({4, 4}, sparsity, {1, 2, 3, 4, 5, 6});
   };
   using S = TfliteSparsity;
   EXPECT_EQ(changed([](S& s) { s.order = {0, 0}; }), ", traversal order: found [0,0], expected each level once");
@@ -87,19 +88,20 @@ TEST(TfliteSparse, WhatIsWrong) {
             }),
             ", level 1, segments: found 4, expected one for each position before, and the end");
   EXPECT_EQ(changed([](S& s) { s.levels[1].segments = {0, 2, 2, 3, 5}; }), ", data: found 6 elements, expected 5");
-  EXPECT_EQ(message_of({4, 4}, kByRows, {1, 2, 3}),
+  EXPECT_EQ(tflite_sparse_message_of({4, 4}, kByRows, {1, 2, 3}),
             ", data: found 3 elements, expected one for each place that is listed");
   TfliteSparsity uneven = kByBlocks;
   uneven.levels[3].size = 3;
-  EXPECT_EQ(message_of({4, 4}, uneven, {1}),
+  EXPECT_EQ(tflite_sparse_message_of({4, 4}, uneven, {1}),
             ", block of axis 1: found 3 positions, expected a number that divides 4, dense");
 }
 
 // A small file may say that a tensor of zeros is large.
 TEST(TfliteSparse, LargeTensorsOfZeros) {
   const TfliteSparsity nothing{.order = {0, 1}, .levels = {{0, {0, 0}, {}}, {0, {0, 0}, {}}}};
-  EXPECT_NE(message_of({1 << 14, 1 << 13}, nothing, {1}).find("found 134217728 elements, expected at most"),
-            std::string::npos);
+  EXPECT_NE(
+      tflite_sparse_message_of({1 << 14, 1 << 13}, nothing, {1}).find("found 134217728 elements, expected at most"),
+      std::string::npos);
 }
 
 }  // namespace

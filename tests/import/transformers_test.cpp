@@ -36,7 +36,7 @@ struct Given {
   std::string domain = "";
 };
 
-ModelBuilder model_of(const Given& given) {
+ModelBuilder transformers_model_of(const Given& given) {
   ModelBuilder model(23);
   model.opset_import(kMicrosoft, 1);
   NodeText node{.op = given.op, .outputs = given.outputs, .attributes = given.attributes, .domain = given.domain};
@@ -51,14 +51,14 @@ ModelBuilder model_of(const Given& given) {
   return model;
 }
 
-Values answer(const Given& given, std::size_t output = 0) {
-  const auto all = answers(model_of(given), {});
+Values transformers_answer(const Given& given, std::size_t output = 0) {
+  const auto all = answers(transformers_model_of(given), {});
   return output < all.size() ? as_floats(all[output]) : Values{};
 }
 
 // Of the first error, "found, expected".
-std::string refusal(const Given& given) {
-  const auto model = model_of(given).import();
+std::string transformers_refusal(const Given& given) {
+  const auto model = transformers_model_of(given).import();
   if (model.ok()) return "none";
   const Error& error = model.errors().front();
   return error.where + ": " + error.found + ", expected " + error.expected;
@@ -70,46 +70,50 @@ const std::vector<NamedAttribute> kTwoHeads{{"q_num_heads", I{2}}, {"kv_num_head
 
 TEST(ImportAttention, OfColumns) {
   const Tensor k = floats({1, 3, 2}, {1, 2, 3, 4, 5, 6});
-  EXPECT_EQ(answer({"Attention", {{"q", kNoQueries}, {"k", k}, {"v", kThreeRows}}, kTwoHeads}), (Values{7, 70, 7, 70}));
+  EXPECT_EQ(transformers_answer({"Attention", {{"q", kNoQueries}, {"k", k}, {"v", kThreeRows}}, kTwoHeads}),
+            (Values{7, 70, 7, 70}));
   const Tensor kept = bools({2, 3}, {0, 1, 0, 1, 0, 1});
-  EXPECT_EQ(answer({"Attention", {{"q", kNoQueries}, {"k", k}, {"v", kThreeRows}, {"m", kept}}, kTwoHeads}),
-            (Values{6, 60, 7.5f, 75}));
+  EXPECT_EQ(
+      transformers_answer({"Attention", {{"q", kNoQueries}, {"k", k}, {"v", kThreeRows}, {"m", kept}}, kTwoHeads}),
+      (Values{6, 60, 7.5f, 75}));
   auto causal = kTwoHeads;
   causal.push_back({"is_causal", I{1}});
-  EXPECT_EQ(answer({"Attention", {{"q", kNoQueries}, {"k", k}, {"v", kThreeRows}}, causal}), (Values{3, 30, 4.5f, 45}));
+  EXPECT_EQ(transformers_answer({"Attention", {{"q", kNoQueries}, {"k", k}, {"v", kThreeRows}}, causal}),
+            (Values{3, 30, 4.5f, 45}));
   // Two heads of queries share the one of keys; the scale is 1 / sqrt(1), then 0.
   const Tensor q = floats({1, 1, 2}, {0, 1000}), one = floats({1, 2, 1}, {1, 2}), v = floats({1, 2, 1}, {4, 8});
   const std::vector<NamedAttribute> grouped{{"q_num_heads", I{2}}, {"kv_num_heads", I{1}}};
-  EXPECT_EQ(answer({"Attention", {{"q", q}, {"k", one}, {"v", v}}, grouped}), (Values{6, 8}));
+  EXPECT_EQ(transformers_answer({"Attention", {{"q", q}, {"k", one}, {"v", v}}, grouped}), (Values{6, 8}));
   auto scaled = grouped;
   scaled.push_back({"scale", 0.0f});
-  EXPECT_EQ(answer({"Attention", {{"q", q}, {"k", one}, {"v", v}}, scaled}), (Values{6, 6}));
+  EXPECT_EQ(transformers_answer({"Attention", {{"q", q}, {"k", one}, {"v", v}}, scaled}), (Values{6, 6}));
 }
 
 TEST(ImportAttention, OfAxes) {
   const Tensor q = floats({1, 2, 1, 1}, {0, 1000}), k = floats({1, 1, 2, 1}, {1, 2}), v = floats({1, 1, 2, 1}, {4, 8});
-  EXPECT_EQ(answer({"Attention", {{"q", q}, {"k", k}, {"v", v}}, {}}), (Values{6, 8}));
+  EXPECT_EQ(transformers_answer({"Attention", {{"q", q}, {"k", k}, {"v", v}}, {}}), (Values{6, 8}));
   const Tensor mask = floats({1, 2, 1, 2}, {0, -INFINITY, -INFINITY, 0});
-  EXPECT_EQ(answer({"Attention", {{"q", q}, {"k", k}, {"v", v}, {"m", mask}}, {}}), (Values{4, 8}));
+  EXPECT_EQ(transformers_answer({"Attention", {{"q", q}, {"k", k}, {"v", v}, {"m", mask}}, {}}), (Values{4, 8}));
 }
 
 TEST(ImportAttention, RefusesWhatItHasNot) {
   const std::vector<std::pair<std::string, Tensor>> inputs{{"q", kNoQueries}, {"k", kThreeRows}, {"v", kThreeRows}};
   const std::string place = "test.onnx: node 'node' (Attention, opset 23), ";
   auto attributes = kTwoHeads;
-  EXPECT_EQ(refusal({"Attention", inputs, {{"q_num_heads", I{3}}, {"kv_num_heads", I{1}}}}),
+  EXPECT_EQ(transformers_refusal({"Attention", inputs, {{"q_num_heads", I{3}}, {"kv_num_heads", I{1}}}}),
             place + "attribute 'q_num_heads': 3, expected a divisor of the 2 columns of input 'Q'");
   auto cached = inputs;
   cached.push_back({"", {}});
   cached.push_back({"past", floats({1, 2, 1, 1}, {1, 2})});
-  EXPECT_EQ(refusal({"Attention", cached, kTwoHeads}),
+  EXPECT_EQ(transformers_refusal({"Attention", cached, kTwoHeads}),
             place + "input 'past_value': none, expected one where there is 'past_key'");
   attributes.push_back({"window", I{3}});
-  EXPECT_NE(refusal({"Attention", inputs, attributes}).find("window"), std::string::npos);
+  EXPECT_NE(transformers_refusal({"Attention", inputs, attributes}).find("window"), std::string::npos);
   auto masked = inputs;
   masked.push_back({"m", floats({3}, {1, 2, 3})});
   masked[0].second = floats({1, 2, 3}, {0, 0, 0, 0, 0, 0});
-  EXPECT_NE(refusal({"Attention", masked, {{"q_num_heads", I{1}}, {"kv_num_heads", I{1}}}}).find("as many columns"),
+  EXPECT_NE(transformers_refusal({"Attention", masked, {{"q_num_heads", I{1}}, {"kv_num_heads", I{1}}}})
+                .find("as many columns"),
             std::string::npos);
 }
 
@@ -122,18 +126,18 @@ TEST(ImportMicrosoftAttention, PacksAndMasks) {
     attributes.push_back({"num_heads", I{1}});
     return Given{"Attention", inputs, attributes, {"y"}, kMicrosoft};
   };
-  EXPECT_EQ(answer(with({})), (Values{4, 4, 21, 21}));
-  EXPECT_EQ(answer(with({{"mask", s32s({2, 2}, {1, 0, 1, 1})}})), (Values{3, 3, 21, 21}));
-  EXPECT_EQ(answer(with({{"mask", s32s({2}, {2, 1})}})), (Values{4, 4, 11, 11}));
-  EXPECT_EQ(answer(with({{"mask", s32s({2, 2, 2}, {1, 0, 0, 1, 1, 1, 1, 1})}})), (Values{3, 5, 21, 21}));
-  EXPECT_EQ(answer(with({}, {{"unidirectional", I{1}}})), (Values{3, 4, 11, 21}));
+  EXPECT_EQ(transformers_answer(with({})), (Values{4, 4, 21, 21}));
+  EXPECT_EQ(transformers_answer(with({{"mask", s32s({2, 2}, {1, 0, 1, 1})}})), (Values{3, 3, 21, 21}));
+  EXPECT_EQ(transformers_answer(with({{"mask", s32s({2}, {2, 1})}})), (Values{4, 4, 11, 11}));
+  EXPECT_EQ(transformers_answer(with({{"mask", s32s({2, 2, 2}, {1, 0, 0, 1, 1, 1, 1, 1})}})), (Values{3, 5, 21, 21}));
+  EXPECT_EQ(transformers_answer(with({}, {{"unidirectional", I{1}}})), (Values{3, 4, 11, 21}));
   // Ends, then starts; one number for all keys is no mask; lengths of packed sequences lead eight numbers.
-  EXPECT_EQ(answer(with({{"mask", s32s({4}, {2, 2, 1, 0})}})), (Values{5, 5, 21, 21}));
-  EXPECT_EQ(answer(with({{"mask", s32s({2, 1}, {0, 1})}})), (Values{4, 4, 21, 21}));
-  EXPECT_EQ(answer(with({{"mask", s32s({1, 1}, {1})}})), (Values{4, 4, 21, 21}));
-  EXPECT_EQ(answer(with({{"mask", s32s({8}, {1, 2, 0, 0, 0, 0, 0, 0})}})), (Values{3, 3, 21, 21}));
-  EXPECT_NE(refusal(with({}, {{"do_rotary", I{1}}})).find("attribute 'do_rotary'"), std::string::npos);
-  EXPECT_NE(refusal(with({}, {{"qkv_hidden_sizes", Ints{1, 1, 2}}})).find("attribute 'qkv_hidden_sizes'"),
+  EXPECT_EQ(transformers_answer(with({{"mask", s32s({4}, {2, 2, 1, 0})}})), (Values{5, 5, 21, 21}));
+  EXPECT_EQ(transformers_answer(with({{"mask", s32s({2, 1}, {0, 1})}})), (Values{4, 4, 21, 21}));
+  EXPECT_EQ(transformers_answer(with({{"mask", s32s({1, 1}, {1})}})), (Values{4, 4, 21, 21}));
+  EXPECT_EQ(transformers_answer(with({{"mask", s32s({8}, {1, 2, 0, 0, 0, 0, 0, 0})}})), (Values{3, 3, 21, 21}));
+  EXPECT_NE(transformers_refusal(with({}, {{"do_rotary", I{1}}})).find("attribute 'do_rotary'"), std::string::npos);
+  EXPECT_NE(transformers_refusal(with({}, {{"qkv_hidden_sizes", Ints{1, 1, 2}}})).find("attribute 'qkv_hidden_sizes'"),
             std::string::npos);
 }
 
@@ -160,26 +164,27 @@ TEST(ImportMicrosoftAttention, OfIntegers) {
                  kMicrosoft};
   };
   const Tensor half = floats({}, {0.5f}), one = s8s({}, {1}), none = s32s({0}, {});
-  EXPECT_EQ(answer(with(half, one, none)), (Values{4, 4, 21, 21}));
-  EXPECT_EQ(answer(with(half, one, s32s({2, 2}, {1, 0, 1, 1}))), (Values{3, 3, 21, 21}));
-  EXPECT_EQ(answer(with(floats({3}, {9, 9, 0.5f}), s8s({3}, {1, 1, 1}), none)), (Values{4, 4, 21, 21}));
+  EXPECT_EQ(transformers_answer(with(half, one, none)), (Values{4, 4, 21, 21}));
+  EXPECT_EQ(transformers_answer(with(half, one, s32s({2, 2}, {1, 0, 1, 1}))), (Values{3, 3, 21, 21}));
+  EXPECT_EQ(transformers_answer(with(floats({3}, {9, 9, 0.5f}), s8s({3}, {1, 1, 1}), none)), (Values{4, 4, 21, 21}));
   Given turning = with(half, one, none);
   turning.attributes.push_back({"do_rotary", I{1}});
-  EXPECT_NE(refusal(turning).find("attribute 'do_rotary'"), std::string::npos);
+  EXPECT_NE(transformers_refusal(turning).find("attribute 'do_rotary'"), std::string::npos);
   Given cached = with(half, one, none);
   cached.inputs.push_back({"past", floats({2, 2, 1, 1, 1}, {0, 0, 0, 0})});
-  EXPECT_NE(refusal(cached).find("input 'past'"), std::string::npos);
+  EXPECT_NE(transformers_refusal(cached).find("input 'past'"), std::string::npos);
 }
 
 // What a file gets wrong is named before anything runs.
 TEST(ImportMicrosoftAttention, RefusesWrongMasksAndHeads) {
   const Tensor x = floats({2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
   const auto with = [&](const Tensor& mask, std::vector<NamedAttribute> attributes) {
-    return refusal({"Attention",
-                    {{"x", x}, {"w", floats({2, 6}, std::vector<float>(12, 1.0f))}, {"", {}}, {"mask", mask}},
-                    std::move(attributes),
-                    {"y"},
-                    kMicrosoft});
+    return transformers_refusal(
+        {"Attention",
+         {{"x", x}, {"w", floats({2, 6}, std::vector<float>(12, 1.0f))}, {"", {}}, {"mask", mask}},
+         std::move(attributes),
+         {"y"},
+         kMicrosoft});
   };
   const std::string place = "test.onnx: node 'node' (com.microsoft.Attention, opset 1), ";
   const std::string expected = "[batch], [batch, keys] or [batch, queries, keys] of batch 2, 2 queries and 2 keys";
@@ -210,10 +215,10 @@ TEST(ImportMicrosoftAttention, MasksWithoutOnes) {
                     {{"num_heads", I{1}}},
                     {"y"},
                     kMicrosoft};
-  EXPECT_EQ(answer(given), (Values{3, 3, 10, 10}));
+  EXPECT_EQ(transformers_answer(given), (Values{3, 3, 10, 10}));
   Given barred = given;
   barred.attributes.push_back({"mask_filter_value", -INFINITY});
-  EXPECT_EQ(answer(barred), (Values{0, 0, 10, 10}));
+  EXPECT_EQ(transformers_answer(barred), (Values{0, 0, 10, 10}));
 }
 
 TEST(ImportMultiHeadAttention, PlainPackedAndWithBias) {
@@ -222,21 +227,25 @@ TEST(ImportMultiHeadAttention, PlainPackedAndWithBias) {
   const auto of = [&](std::vector<std::pair<std::string, Tensor>> inputs) {
     return Given{"MultiHeadAttention", std::move(inputs), heads, {"y"}, kMicrosoft};
   };
-  EXPECT_EQ(answer(of({{"q", kNoQueries}, {"k", k}, {"v", kThreeRows}})), (Values{7, 70, 7, 70}));
-  EXPECT_EQ(answer(of({{"q", kNoQueries}, {"k", k}, {"v", kThreeRows}, {"b", floats({6}, {0, 0, 5, 5, 1, 2})}})),
-            (Values{8, 72, 8, 72}));
-  EXPECT_EQ(answer(of({{"q", kNoQueries}, {"k", k}, {"v", kThreeRows}, {"", {}}, {"m", s32s({1, 3}, {0, 1, 1})}})),
+  EXPECT_EQ(transformers_answer(of({{"q", kNoQueries}, {"k", k}, {"v", kThreeRows}})), (Values{7, 70, 7, 70}));
+  EXPECT_EQ(
+      transformers_answer(of({{"q", kNoQueries}, {"k", k}, {"v", kThreeRows}, {"b", floats({6}, {0, 0, 5, 5, 1, 2})}})),
+      (Values{8, 72, 8, 72}));
+  EXPECT_EQ(transformers_answer(
+                of({{"q", kNoQueries}, {"k", k}, {"v", kThreeRows}, {"", {}}, {"m", s32s({1, 3}, {0, 1, 1})}})),
             (Values{9, 90, 9, 90}));
   // [B, T, heads, 3, size]
   const Tensor packed = floats({1, 2, 2, 3, 1}, {0, 1, 4, 0, 1, 40, 0, 2, 8, 0, 2, 80});
-  EXPECT_EQ(answer(of({{"q", packed}})), (Values{6, 60, 6, 60}));
-  EXPECT_NE(refusal(of({{"q", kNoQueries}})).find("input 'key': none"), std::string::npos);
-  EXPECT_NE(refusal(of({{"q", kNoQueries}, {"k", k}, {"v", kThreeRows}, {"", {}}, {"m", s32s({1, 1}, {0})}}))
-                .find("input 'key_padding_mask': shape 1x1, expected [batch], [batch, keys]"),
-            std::string::npos);
+  EXPECT_EQ(transformers_answer(of({{"q", packed}})), (Values{6, 60, 6, 60}));
+  EXPECT_NE(transformers_refusal(of({{"q", kNoQueries}})).find("input 'key': none"), std::string::npos);
+  EXPECT_NE(
+      transformers_refusal(of({{"q", kNoQueries}, {"k", k}, {"v", kThreeRows}, {"", {}}, {"m", s32s({1, 1}, {0})}}))
+          .find("input 'key_padding_mask': shape 1x1, expected [batch], [batch, keys]"),
+      std::string::npos);
   Given causal = of({{"q", kNoQueries}, {"k", k}, {"v", kThreeRows}});
   causal.attributes.push_back({"unidirectional", I{1}});
-  EXPECT_NE(refusal(causal).find("1 for 2 queries and 3 keys, expected as many of both"), std::string::npos);
+  EXPECT_NE(transformers_refusal(causal).find("1 for 2 queries and 3 keys, expected as many of both"),
+            std::string::npos);
 }
 
 TEST(ImportNormalisations, OfSumsAndEmbeddings) {
@@ -248,13 +257,13 @@ TEST(ImportNormalisations, OfSumsAndEmbeddings) {
                     exact,
                     {"y", "", "", "sum"},
                     kMicrosoft};
-  EXPECT_EQ(answer(given), (Values{8, 23, 8, 23}));
-  EXPECT_EQ(answer(given, 1), (Values{2, 8, 4, 14}));
-  EXPECT_EQ(answer({"SkipSimplifiedLayerNormalization",
-                    {{"x", floats({1, 1, 2}, {1, 3})}, {"s", floats({1, 1, 2}, {2, 1})}, {"g", gamma}},
-                    exact,
-                    {"y"},
-                    kMicrosoft}),
+  EXPECT_EQ(transformers_answer(given), (Values{8, 23, 8, 23}));
+  EXPECT_EQ(transformers_answer(given, 1), (Values{2, 8, 4, 14}));
+  EXPECT_EQ(transformers_answer({"SkipSimplifiedLayerNormalization",
+                                 {{"x", floats({1, 1, 2}, {1, 3})}, {"s", floats({1, 1, 2}, {2, 1})}, {"g", gamma}},
+                                 exact,
+                                 {"y"},
+                                 kMicrosoft}),
             (Values{2 * 3 / std::sqrt(12.5f), 3 * 4 / std::sqrt(12.5f)}));
   const Given embedded{"EmbedLayerNormalization",
                        {{"ids", s32s({1, 2}, {1, 0})},
@@ -268,9 +277,9 @@ TEST(ImportNormalisations, OfSumsAndEmbeddings) {
                        exact,
                        {"y", "count", "sum"},
                        kMicrosoft};
-  EXPECT_EQ(answer(embedded), (Values{-1, 1, -1, 1}));
-  EXPECT_EQ(answer(embedded, 1), Values{1});
-  EXPECT_EQ(answer(embedded, 2), (Values{13, 15, 26, 30}));
+  EXPECT_EQ(transformers_answer(embedded), (Values{-1, 1, -1, 1}));
+  EXPECT_EQ(transformers_answer(embedded, 1), Values{1});
+  EXPECT_EQ(transformers_answer(embedded, 2), (Values{13, 15, 26, 30}));
   // The same tables in bytes of half a unit, whose zero is 2.
   const auto u8s = [](Shape shape, const std::vector<std::uint8_t>& values) {
     return Tensor::of<std::uint8_t>(std::move(shape), values);
@@ -291,11 +300,12 @@ TEST(ImportNormalisations, OfSumsAndEmbeddings) {
     quantized.inputs.push_back({std::string(name) + "_scale", floats({}, {0.5f})});
   for (const char* name : {"words", "positions", "segments", "g", "b"})
     quantized.inputs.push_back({std::string(name) + "_zero", u8s({}, {2})});
-  EXPECT_EQ(answer(quantized), (Values{-1, 1, -1, 1}));
-  EXPECT_EQ(answer(quantized, 1), Values{1});
+  EXPECT_EQ(transformers_answer(quantized), (Values{-1, 1, -1, 1}));
+  EXPECT_EQ(transformers_answer(quantized, 1), Values{1});
   quantized.inputs[5].first = "";
-  EXPECT_NE(refusal(quantized).find("input 5: none, expected a value"), std::string::npos);
-  EXPECT_EQ(answer({"RMSNormalization", {{"x", floats({1, 2}, {3, 3})}, {"g", gamma}}, exact}), (Values{2, 3}));
+  EXPECT_NE(transformers_refusal(quantized).find("input 5: none, expected a value"), std::string::npos);
+  EXPECT_EQ(transformers_answer({"RMSNormalization", {{"x", floats({1, 2}, {3, 3})}, {"g", gamma}}, exact}),
+            (Values{2, 3}));
 }
 
 TEST(ImportRotary, TurnsPairs) {
@@ -304,39 +314,42 @@ TEST(ImportRotary, TurnsPairs) {
   const Tensor x = floats({1, 2, 3}, {1, 2, 9, 3, 4, 9});
   const Tensor positions = integers({1, 2}, {0, 1});
   const std::vector<NamedAttribute> attributes{{"num_heads", I{1}}, {"rotary_embedding_dim", I{2}}};
-  EXPECT_EQ(answer({"RotaryEmbedding", {{"x", x}, {"c", cosines}, {"s", sines}, {"p", positions}}, attributes}),
-            (Values{-2, 1, 9, 3, 4, 9}));
+  EXPECT_EQ(
+      transformers_answer({"RotaryEmbedding", {{"x", x}, {"c", cosines}, {"s", sines}, {"p", positions}}, attributes}),
+      (Values{-2, 1, 9, 3, 4, 9}));
   const Tensor whole = floats({1, 1, 1, 4}, {1, 2, 3, 4}), half = floats({1, 1, 2}, {0, 0}),
                one = floats({1, 1, 2}, {1, 1});
-  EXPECT_EQ(answer({"RotaryEmbedding", {{"x", whole}, {"c", half}, {"s", one}}, {}}), (Values{-3, -4, 1, 2}));
-  EXPECT_EQ(answer({"RotaryEmbedding", {{"x", whole}, {"c", half}, {"s", one}}, {{"interleaved", I{1}}}}),
+  EXPECT_EQ(transformers_answer({"RotaryEmbedding", {{"x", whole}, {"c", half}, {"s", one}}, {}}),
+            (Values{-3, -4, 1, 2}));
+  EXPECT_EQ(transformers_answer({"RotaryEmbedding", {{"x", whole}, {"c", half}, {"s", one}}, {{"interleaved", I{1}}}}),
             (Values{-2, 1, -4, 3}));
-  EXPECT_EQ(answer({"RotaryEmbedding",
-                    {{"x", floats({1, 1, 2}, {5, 6})}, {"p", integers({1}, {1})}, {"c", cosines}, {"s", sines}},
-                    {},
-                    {"y"},
-                    kMicrosoft}),
-            (Values{5, 6}));
+  EXPECT_EQ(
+      transformers_answer({"RotaryEmbedding",
+                           {{"x", floats({1, 1, 2}, {5, 6})}, {"p", integers({1}, {1})}, {"c", cosines}, {"s", sines}},
+                           {},
+                           {"y"},
+                           kMicrosoft}),
+      (Values{5, 6}));
 }
 
 TEST(ImportMicrosoft, ProductsAndActivations) {
-  EXPECT_EQ(answer({"FusedMatMul",
-                    {{"a", floats({1, 2, 1}, {1, 2})}, {"b", floats({1, 2, 2}, {1, 2, 3, 4})}},
-                    {{"alpha", 2.0f}, {"transA", I{1}}, {"transB", I{1}}},
-                    {"y"},
-                    kMicrosoft}),
+  EXPECT_EQ(transformers_answer({"FusedMatMul",
+                                 {{"a", floats({1, 2, 1}, {1, 2})}, {"b", floats({1, 2, 2}, {1, 2, 3, 4})}},
+                                 {{"alpha", 2.0f}, {"transA", I{1}}, {"transB", I{1}}},
+                                 {"y"},
+                                 kMicrosoft}),
             (Values{10, 22}));
   // [rows, batch, inner] and [inner, batch, columns].
-  EXPECT_EQ(answer({"FusedMatMul",
-                    {{"a", floats({1, 2, 2}, {1, 2, 3, 4})}, {"b", floats({2, 2, 1}, {1, 10, 100, 1000})}},
-                    {{"transBatchA", I{1}}, {"transBatchB", I{1}}},
-                    {"y"},
-                    kMicrosoft}),
+  EXPECT_EQ(transformers_answer({"FusedMatMul",
+                                 {{"a", floats({1, 2, 2}, {1, 2, 3, 4})}, {"b", floats({2, 2, 1}, {1, 10, 100, 1000})}},
+                                 {{"transBatchA", I{1}}, {"transBatchB", I{1}}},
+                                 {"y"},
+                                 kMicrosoft}),
             (Values{201, 4030}));
   const Tensor x = floats({1}, {-1}), one = floats({1}, {1});
-  EXPECT_EQ(answer({"BiasGelu", {{"x", x}, {"b", one}}, {}, {"y"}, kMicrosoft}), Values{0});
-  EXPECT_EQ(answer({"FastGelu", {{"x", x}, {"b", one}}, {}, {"y"}, kMicrosoft}), Values{0});
-  EXPECT_EQ(answer({"QuickGelu", {{"x", one}}, {{"alpha", 0.0f}}, {"y"}, kMicrosoft}), Values{0.5f});
+  EXPECT_EQ(transformers_answer({"BiasGelu", {{"x", x}, {"b", one}}, {}, {"y"}, kMicrosoft}), Values{0});
+  EXPECT_EQ(transformers_answer({"FastGelu", {{"x", x}, {"b", one}}, {}, {"y"}, kMicrosoft}), Values{0});
+  EXPECT_EQ(transformers_answer({"QuickGelu", {{"x", one}}, {{"alpha", 0.0f}}, {"y"}, kMicrosoft}), Values{0.5f});
 }
 
 // 2 * 1 + 4 * 3 in half units, plus 1; a range of 255 has scale 1.
@@ -347,26 +360,26 @@ TEST(ImportMicrosoft, ProductsOfIntegersInFloats) {
   const auto u8s = [](Shape shape, const std::vector<std::uint8_t>& values) {
     return Tensor::of<std::uint8_t>(std::move(shape), values);
   };
-  EXPECT_EQ(answer({"MatMulIntegerToFloat",
-                    {{"a", u8s({1, 2}, {3, 5})},
-                     {"b", s8s({2, 2}, {1, 2, 3, -1})},
-                     {"a_scale", floats({}, {0.5f})},
-                     {"b_scale", floats({2}, {1, 0.25f})},
-                     {"a_zero", u8s({}, {1})},
-                     {"", {}},
-                     {"bias", floats({2}, {1, -3})}},
-                    {},
-                    {"y"},
-                    kMicrosoft}),
+  EXPECT_EQ(transformers_answer({"MatMulIntegerToFloat",
+                                 {{"a", u8s({1, 2}, {3, 5})},
+                                  {"b", s8s({2, 2}, {1, 2, 3, -1})},
+                                  {"a_scale", floats({}, {0.5f})},
+                                  {"b_scale", floats({2}, {1, 0.25f})},
+                                  {"a_zero", u8s({}, {1})},
+                                  {"", {}},
+                                  {"bias", floats({2}, {1, -3})}},
+                                 {},
+                                 {"y"},
+                                 kMicrosoft}),
             (Values{8, -3}));
-  EXPECT_EQ(answer({"DynamicQuantizeMatMul",
-                    {{"a", floats({1, 1, 2}, {0, 255})},
-                     {"b", s8s({2, 1}, {7, 2})},
-                     {"b_scale", floats({1}, {0.5f})},
-                     {"b_zero", s8s({1}, {1})}},
-                    {},
-                    {"y"},
-                    kMicrosoft}),
+  EXPECT_EQ(transformers_answer({"DynamicQuantizeMatMul",
+                                 {{"a", floats({1, 1, 2}, {0, 255})},
+                                  {"b", s8s({2, 1}, {7, 2})},
+                                  {"b_scale", floats({1}, {0.5f})},
+                                  {"b_zero", s8s({1}, {1})}},
+                                 {},
+                                 {"y"},
+                                 kMicrosoft}),
             Values{127.5f});
 }
 
@@ -376,11 +389,13 @@ TEST(ImportMicrosoft, ProductsOfIntegersInFloats) {
 std::string argument(const std::string& name, const std::string& value) {
   return R"({"name":")" + name + R"(","arg":)" + value + R"(,"kind":1})";
 }
-std::string tensor_argument(const std::string& name) { return R"({"as_tensor":{"name":")" + name + R"("}})"; }
+std::string transformers_tensor_argument(const std::string& name) {
+  return R"({"as_tensor":{"name":")" + name + R"("}})";
+}
 
 // A program of one node; its inputs are called by their places, "x0" and on.
-std::string program_of(const std::string& target, const std::vector<std::string>& arguments,
-                       const std::vector<Tensor>& inputs, const Shape& result) {
+std::string transformers_program_of(const std::string& target, const std::vector<std::string>& arguments,
+                                    const std::vector<Tensor>& inputs, const Shape& result) {
   const auto joined = [](const std::vector<std::string>& parts) {
     std::string text;
     for (const std::string& part : parts) text += (text.empty() ? "" : ",") + part;
@@ -397,12 +412,12 @@ std::string program_of(const std::string& target, const std::vector<std::string>
   std::vector<std::string> names, values, specs;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const std::string name = "x" + std::to_string(i);
-    names.push_back(tensor_argument(name));
+    names.push_back(transformers_tensor_argument(name));
     values.push_back(described(name, inputs[i].dtype(), inputs[i].shape()));
     specs.push_back(R"({"user_input":{"arg":)" + names.back() + "}}");
   }
   values.push_back(described("y", DType::f32, result));
-  const std::string y = tensor_argument("y");
+  const std::string y = transformers_tensor_argument("y");
   return R"({"graph_module":{"graph":{"inputs":[)" + joined(names) + R"(],"outputs":[)" + y +
          R"(],"nodes":[{"target":")" + target + R"(","inputs":[)" + joined(arguments) + R"(],"outputs":[)" + y +
          R"(],"metadata":{},"is_hop_single_tensor_return":null,"name":"y"}],"tensor_values":{)" + joined(values) +
@@ -417,12 +432,13 @@ std::string program_of(const std::string& target, const std::vector<std::string>
 std::string aten(const std::string& target, const std::vector<std::string>& arguments,
                  const std::vector<Tensor>& inputs, const Shape& result, Values* values) {
   const std::string empty = R"({"config":{}})";
-  const std::string bytes = zip_of({{"archive/models/model.json", program_of(target, arguments, inputs, result)},
-                                    {"archive/data/weights/model_weights_config.json", empty},
-                                    {"archive/data/constants/model_constants_config.json", empty},
-                                    {"archive/archive_format", "pt2"},
-                                    {"archive/archive_version", "0"},
-                                    {"archive/byteorder", "little"}});
+  const std::string bytes =
+      zip_of({{"archive/models/model.json", transformers_program_of(target, arguments, inputs, result)},
+              {"archive/data/weights/model_weights_config.json", empty},
+              {"archive/data/constants/model_constants_config.json", empty},
+              {"archive/archive_format", "pt2"},
+              {"archive/archive_version", "0"},
+              {"archive/byteorder", "little"}});
   const auto model = import_pt2(std::as_bytes(std::span(bytes)), "test.pt2", {});
   if (!model.ok()) return to_string(model.errors());
   auto results = evaluate(model->graph, inputs);
@@ -436,9 +452,9 @@ TEST(ImportAten, AttentionAndEmbedding) {
   // Two heads of queries, one of keys and values.
   const std::vector<Tensor> inputs{floats({1, 2, 2, 1}, {0, 0, 0, 1000}), floats({1, 1, 2, 1}, {1, 2}),
                                    floats({1, 1, 2, 1}, {4, 8})};
-  std::vector<std::string> arguments{argument("query", tensor_argument("x0")), argument("key", tensor_argument("x1")),
-                                     argument("value", tensor_argument("x2")),
-                                     argument("enable_gqa", R"({"as_bool":true})")};
+  std::vector<std::string> arguments{
+      argument("query", transformers_tensor_argument("x0")), argument("key", transformers_tensor_argument("x1")),
+      argument("value", transformers_tensor_argument("x2")), argument("enable_gqa", R"({"as_bool":true})")};
   Values values;
   EXPECT_EQ(aten(attention, arguments, inputs, {1, 2, 2, 1}, &values), "");
   EXPECT_EQ(values, (Values{6, 6, 6, 8}));
@@ -452,8 +468,8 @@ TEST(ImportAten, AttentionAndEmbedding) {
 
   const std::vector<Tensor> table{floats({3, 2}, {1, 2, 3, 4, 5, 6}), integers({2}, {2, 0})};
   EXPECT_EQ(aten("torch.ops.aten.embedding.default",
-                 {argument("weight", tensor_argument("x0")), argument("indices", tensor_argument("x1")),
-                  argument("padding_idx", R"({"as_int":0})")},
+                 {argument("weight", transformers_tensor_argument("x0")),
+                  argument("indices", transformers_tensor_argument("x1")), argument("padding_idx", R"({"as_int":0})")},
                  table, {2, 2}, &values),
             "");
   EXPECT_EQ(values, (Values{5, 6, 1, 2}));

@@ -32,9 +32,9 @@ int check_schedules(int shapes, int of_each, unsigned seed) {
   int checked = 0;
   std::set<std::string> ways;
   for (int i = 0; i < shapes; ++i) {
-    const Case c = draw_case(draw);
-    const Problem p = make_problem(c, static_cast<unsigned>(i));
-    Runner runner(amx_choice(), c, p);
+    const ConvCase c = draw_case(draw);
+    const ConvProblem p = make_problem(c, static_cast<unsigned>(i));
+    ConvRunner runner(amx_choice(), c, p);
     const int threads = static_cast<int>(draw(0, 1)) * 2 + 1;
     const std::vector<AmxSchedule> all = schedules_of(runner.call(), threads);
     EXPECT_FALSE(all.empty()) << describe(c);
@@ -65,9 +65,9 @@ TEST(AmxSchedulesLong, GiveTheSameBits) {
 // A step before them may fetch it: all of the weights where items have all chunks, each part's own where they are
 // split.
 TEST(AmxSchedules, SayWhichWeightsTheirItemsRead) {
-  const Case c{.height = 7, .width = 7, .channels = 512, .out_channels = 500, .kernel_h = 3, .kernel_w = 3};
-  const Problem p = make_problem(c, 1);
-  Runner runner(amx_choice(), c, p);
+  const ConvCase c{.height = 7, .width = 7, .channels = 512, .out_channels = 500, .kernel_h = 3, .kernel_w = 3};
+  const ConvProblem p = make_problem(c, 1);
+  ConvRunner runner(amx_choice(), c, p);
   std::set<std::int64_t> chunks;
   for (const AmxSchedule& schedule : schedules_of(runner.call(), 2)) {
     if (!chunks.insert(schedule.chunks).second) continue;
@@ -86,9 +86,9 @@ TEST(AmxSchedules, SayWhichWeightsTheirItemsRead) {
 }
 
 TEST(AmxSchedules, ComeBackFromTheirBytes) {
-  const Case c{.height = 14, .width = 14, .channels = 64, .out_channels = 96, .kernel_h = 3, .kernel_w = 3};
-  const Problem p = make_problem(c, 1);
-  Runner runner(amx_choice(), c, p);
+  const ConvCase c{.height = 14, .width = 14, .channels = 64, .out_channels = 96, .kernel_h = 3, .kernel_w = 3};
+  const ConvProblem p = make_problem(c, 1);
+  ConvRunner runner(amx_choice(), c, p);
   const ConvGeometry g = geometry_of(runner.call(), kTileAmx);
   const ChannelBlocks blocks = channel_blocks(g, kTileAmx);
   const AmxConditions conditions{.l2_bytes = 1 << 20, .threads = 2};
@@ -104,9 +104,9 @@ TEST(AmxSchedules, ComeBackFromTheirBytes) {
 }
 
 TEST(AmxSchedules, IllegalOnesAreRefused) {
-  const Case c{.height = 14, .width = 14, .channels = 64, .out_channels = 96, .kernel_h = 3, .kernel_w = 3};
-  const Problem p = make_problem(c, 1);
-  Runner runner(amx_choice(), c, p);
+  const ConvCase c{.height = 14, .width = 14, .channels = 64, .out_channels = 96, .kernel_h = 3, .kernel_w = 3};
+  const ConvProblem p = make_problem(c, 1);
+  ConvRunner runner(amx_choice(), c, p);
   runner.prepare(1);
   const AmxSchedule good = schedules_of(runner.call(), 1).front();
   const auto refused = [&](std::vector<std::byte> bytes) {

@@ -11,16 +11,16 @@
 namespace octavo::testing {
 namespace {
 
-constexpr DType kF32 = DType::f32;
+constexpr DType kAttentionF32 = DType::f32;
 
-struct Case {
+struct AttentionCase {
   AttentionAttrs attrs;
   Shape q, k, v;
   std::vector<Shape> masks;  // beside none
 };
 
 TEST(AttentionKernels, HaveTheReferencesBits) {
-  const Case cases[] = {
+  const AttentionCase cases[] = {
       {{.head_size = 8, .value_size = 8, .scale = 0.35f}, {1, 1, 8}, {1, 1, 8}, {1, 1, 8}, {{1}, {1, 1, 1, 1}}},
       {{.heads = 2, .kv_heads = 2, .head_size = 5, .value_size = 7, .scale = 0.4f},
        {2, 13, 10},
@@ -50,17 +50,17 @@ TEST(AttentionKernels, HaveTheReferencesBits) {
   };
   std::mt19937 random(11);
   std::set<std::string> ran;
-  for (const Case& c : cases) {
+  for (const AttentionCase& c : cases) {
     for (const bool is_causal : {false, true}) {
       AttentionAttrs attrs = c.attrs;
       attrs.is_causal = is_causal;
       const bool is_packed = attrs.k_first != 0;
-      const Tensor q = random_tensor(random, kF32, c.q);
-      const Tensor k = is_packed ? q : random_tensor(random, kF32, c.k);
-      const Tensor v = is_packed ? q : random_tensor(random, kF32, c.v);
+      const Tensor q = random_tensor(random, kAttentionF32, c.q);
+      const Tensor k = is_packed ? q : random_tensor(random, kAttentionF32, c.k);
+      const Tensor v = is_packed ? q : random_tensor(random, kAttentionF32, c.v);
       ran.merge(check_kernels({&kAttention, attrs, {q, k, v}, {}}));
       for (const Shape& mask : c.masks) {
-        for (const DType dtype : {kF32, DType::boolean})
+        for (const DType dtype : {kAttentionF32, DType::boolean})
           ran.merge(check_kernels({&kAttention, attrs, {q, k, v, random_tensor(random, dtype, mask)}, {}}));
       }
     }
@@ -72,9 +72,9 @@ TEST(AttentionKernels, MasksOfWholeRowsAndNumbersThatAreNone) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   std::mt19937 random(12);
   const AttentionAttrs attrs{.heads = 2, .kv_heads = 2, .head_size = 4, .value_size = 4};
-  Tensor q = random_tensor(random, kF32, {9, 8}), k = random_tensor(random, kF32, {21, 8});
-  const Tensor v = random_tensor(random, kF32, {21, 8});
-  Tensor mask(kF32, {9, 21});
+  Tensor q = random_tensor(random, kAttentionF32, {9, 8}), k = random_tensor(random, kAttentionF32, {21, 8});
+  const Tensor v = random_tensor(random, kAttentionF32, {21, 8});
+  Tensor mask(kAttentionF32, {9, 21});
   for (std::int64_t j = 0; j < 21; ++j) mask.as<float>()[3 * 21 + j] = -kInfinity;
   for (std::int64_t j = 0; j < 21; ++j) mask.as<float>()[4 * 21 + j] = -3.4e38f;
   check_kernels({&kAttention, attrs, {q, k, v, mask}, {}});

@@ -43,7 +43,7 @@ class EdgeBuffer {
   std::byte* pages_ = nullptr;
 };
 
-struct Case {
+struct ConvCase {
   std::int64_t batch = 1, height = 5, width = 5, channels = 8, out_channels = 16;
   std::int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
   std::int64_t top = 0, left = 0, bottom = 0, right = 0;
@@ -63,7 +63,7 @@ struct Case {
   std::int8_t least_weight = -128, greatest_weight = 127;
 };
 
-inline std::string describe(const Case& c) {
+inline std::string describe(const ConvCase& c) {
   std::string text =
       "x " + Shape{c.batch, c.height, c.width, c.channels}.to_string() + " oc " + std::to_string(c.out_channels);
   text += " k " + Shape{c.kernel_h, c.kernel_w}.to_string() + " s " + Shape{c.stride_h, c.stride_w}.to_string();
@@ -76,7 +76,7 @@ inline std::string describe(const Case& c) {
 }
 
 // A case with its tensors and the exact answer.
-struct Problem {
+struct ConvProblem {
   QuantizedConvAttrs attrs;
   Shape x_shape, w_shape, y_shape;
   std::vector<std::uint8_t> x;
@@ -94,7 +94,7 @@ T extreme_or_random(std::mt19937& random, T lowest, T highest) {
   return static_cast<T>(lowest + static_cast<int>(random() % static_cast<unsigned>(highest - lowest + 1)));
 }
 
-inline Epilogue epilogue_of(const Case& c) {
+inline Epilogue epilogue_of(const ConvCase& c) {
   Epilogue e{{}, c.to};
   if (c.to == DType::s32) return e;
   if (c.has_rest) e.stages.emplace_back(AddRest{});
@@ -116,7 +116,7 @@ inline Epilogue epilogue_of(const Case& c) {
   return e;
 }
 
-inline QuantizedConvAttrs attrs_of(const Case& c) {
+inline QuantizedConvAttrs attrs_of(const ConvCase& c) {
   QuantizedConvAttrs attrs;
   attrs.window = {{c.kernel_h, c.kernel_w},
                   {c.stride_h, c.stride_w},
@@ -131,7 +131,7 @@ inline QuantizedConvAttrs attrs_of(const Case& c) {
 
 // One for each operand of the epilogue, in its order.
 template <class T>
-std::vector<T> operands_of(const Case& c, const T& rest, const T& multiplier, const T& residual, const T& table) {
+std::vector<T> operands_of(const ConvCase& c, const T& rest, const T& multiplier, const T& residual, const T& table) {
   std::vector<T> operands;
   if (c.to == DType::s32) return operands;
   if (c.has_rest) operands.push_back(rest);
@@ -141,7 +141,7 @@ std::vector<T> operands_of(const Case& c, const T& rest, const T& multiplier, co
   return operands;
 }
 
-inline void answer(Problem& p, const Case& c) {
+inline void answer(ConvProblem& p, const ConvCase& c) {
   const auto given = [](DType dtype, const Shape& shape, const void* data) {
     return ConstTensorView{dtype, shape, static_cast<const std::byte*>(data)};
   };
@@ -156,11 +156,11 @@ inline void answer(Problem& p, const Case& c) {
   kQuantizedConv.reference(p.attrs, inputs, OutputViews(&y, 1));
 }
 
-inline Problem make_problem(const Case& c, unsigned seed) {
+inline ConvProblem make_problem(const ConvCase& c, unsigned seed) {
   std::mt19937 random(seed);
-  Problem p{.attrs = attrs_of(c),
-            .x_shape = {c.batch, c.height, c.width, c.channels},
-            .w_shape = {c.out_channels, c.kernel_h, c.kernel_w, c.channels / c.groups}};
+  ConvProblem p{.attrs = attrs_of(c),
+                .x_shape = {c.batch, c.height, c.width, c.channels},
+                .w_shape = {c.out_channels, c.kernel_h, c.kernel_w, c.channels / c.groups}};
   const auto out = output_sizes(p.attrs.window, std::vector<Dim>{c.height, c.width}, Rounding::floor);
   EXPECT_TRUE(out.ok()) << describe(c);
   p.y_shape = Shape{c.batch, (*out)[0], (*out)[1], c.out_channels};
@@ -194,9 +194,9 @@ inline Problem make_problem(const Case& c, unsigned seed) {
 enum class Place { apart, over_residual };
 
 // Packs, prepares and runs one kernel on buffers that end at forbidden pages.
-class Runner {
+class ConvRunner {
  public:
-  Runner(const KernelChoice& kernel, const Case& c, const Problem& p) : kernel_(kernel), attrs_(p.attrs) {
+  ConvRunner(const KernelChoice& kernel, const ConvCase& c, const ConvProblem& p) : kernel_(kernel), attrs_(p.attrs) {
     const auto constant = [](const Tensor& t) {
       return Fact{.dtype = t.dtype(), .shape = t.shape(), .quant = {}, .constant = std::make_shared<Tensor>(t)};
     };
@@ -239,7 +239,7 @@ class Runner {
   }
 
   // Runs all items in `parts` ranges, the last range first; what they read is what they fetch for the next step.
-  std::vector<std::byte> run(const Problem& p, int parts, Place place = Place::apart) {
+  std::vector<std::byte> run(const ConvProblem& p, int parts, Place place = Place::apart) {
     EdgeBuffer x(p.x.size() + slack_), residual(p.residual.size()), y(p.expected.size());
     std::memcpy(x.data(), p.x.data(), p.x.size());
     std::memcpy(residual.data(), p.residual.data(), p.residual.size());
@@ -288,23 +288,23 @@ inline std::string first_difference(const std::vector<std::byte>& found, const s
          std::to_string(at);
 }
 
-inline bool is_depthwise(const Case& c) { return c.groups > 1 && c.channels == c.groups; }
+inline bool is_depthwise(const ConvCase& c) { return c.groups > 1 && c.channels == c.groups; }
 
 inline constexpr std::string_view kNeedsHigherWeights = "needs weights above -128";
 // What devices lack.
 inline constexpr std::array<std::string_view, 2> kNotOnDevices = {"needs results and additions of 8 bits",
                                                                   "needs an addition in f32"};
 
-inline void check(const Case& c, unsigned seed, const std::vector<KernelChoice>& kernels) {
-  const Problem p = make_problem(c, seed);
+inline void check(const ConvCase& c, unsigned seed, const std::vector<KernelChoice>& kernels) {
+  const ConvProblem p = make_problem(c, seed);
   for (const KernelChoice& kernel : kernels) {
-    Runner runner(kernel, c, p);
+    ConvRunner runner(kernel, c, p);
     if (c.least_weight == -128 && runner.refusal() == kNeedsHigherWeights) {
-      Case higher = c;
+      ConvCase higher = c;
       higher.least_weight = -127;
       higher.greatest_weight = std::max(c.greatest_weight, higher.least_weight);
       check(higher, seed, {kernel});
-      if (testing::Test::HasFatalFailure()) return;
+      if (::testing::Test::HasFatalFailure()) return;
       continue;
     }
     if (c.has_offset && runner.refusal() == "needs weights without an offset") continue;
@@ -312,7 +312,7 @@ inline void check(const Case& c, unsigned seed, const std::vector<KernelChoice>&
     if (is_depthwise(c) && runner.refusal() == "needs more than one input channel per group") continue;
     for (int threads : {1, 3}) {
       runner.prepare(threads);
-      if (testing::Test::HasFatalFailure()) return;
+      if (::testing::Test::HasFatalFailure()) return;
       const auto found = runner.run(p, threads);
       if (runner.in_place_input() >= 0) {
         ASSERT_TRUE(runner.run(p, threads, Place::over_residual) == p.expected)

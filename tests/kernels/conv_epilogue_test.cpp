@@ -41,8 +41,8 @@ TEST(ConvEpilogue, OutputTypes) {
   }
 }
 
-Case to_s16(std::int64_t channels, float multiplier) {
-  Case c{.height = 4, .width = 11, .channels = 20, .out_channels = channels, .to = DType::s16};
+ConvCase to_s16(std::int64_t channels, float multiplier) {
+  ConvCase c{.height = 4, .width = 11, .channels = 20, .out_channels = channels, .to = DType::s16};
   c.zero_point = multiplier == 0.4f ? -300 : 0, c.lowest = -32768, c.highest = 32767, c.multiplier = multiplier;
   if (channels == 31) c.lowest = -1000, c.highest = 700;
   return c;
@@ -58,7 +58,7 @@ TEST(ConvEpilogue, S16Additions) {
   for (std::int64_t oc : {5, 8, 16, 31, 48, 64, 77}) {
     for (const DType type : {DType::u8, DType::s8, DType::s16}) {
       for (const float multiplier : {0.0f, 0.4f, 0.9f}) {
-        Case c = to_s16(oc, multiplier);
+        ConvCase c = to_s16(oc, multiplier);
         c.residual = Addition::before_rounding, c.residual_type = type;
         check(c, 33);
       }

@@ -72,7 +72,8 @@ TEST(Conv, ManySteps) {
 TEST(Conv, NarrowLines) {
   for (std::int64_t width : {1, 5, 7, 14, 16}) {
     for (std::int64_t out_channels : {48, 64, 79, 130}) {
-      Case c{.height = 3, .width = width, .channels = 20, .out_channels = out_channels, .kernel_h = 3, .kernel_w = 3};
+      ConvCase c{
+          .height = 3, .width = width, .channels = 20, .out_channels = out_channels, .kernel_h = 3, .kernel_w = 3};
       c.top = c.left = c.bottom = c.right = 1;
       check(c, 65);
       c.has_offset = true, c.has_table = true, c.residual = Addition::before_rounding;
@@ -288,7 +289,7 @@ TEST(Conv, RowsOfPaddingAlone) {
   for (const std::int64_t dilation : {1, 2, 5}) {
     for (const std::int64_t stride : {1, 2, 3}) {
       for (const std::int64_t height : {1, 2, 7}) {
-        Case c{
+        ConvCase c{
             .batch = 2, .height = height, .width = 8, .channels = 24, .out_channels = 72, .kernel_h = 3, .kernel_w = 3};
         c.stride_h = stride, c.dilation_h = dilation;
         c.top = 4 * dilation, c.bottom = 3 * dilation, c.left = c.right = 1;
@@ -370,11 +371,11 @@ TEST(Conv, RandomCases) {
     return static_cast<std::int64_t>(lowest + static_cast<int>(random() % static_cast<unsigned>(highest - lowest + 1)));
   };
   for (int i = 0; i < 150; ++i) {
-    Case c{.batch = pick(1, 3),
-           .height = pick(1, 12),
-           .width = pick(1, 40),
-           .kernel_h = pick(1, 4),
-           .kernel_w = pick(1, 4)};
+    ConvCase c{.batch = pick(1, 3),
+               .height = pick(1, 12),
+               .width = pick(1, 40),
+               .kernel_h = pick(1, 4),
+               .kernel_w = pick(1, 4)};
     c.stride_h = pick(1, 3), c.stride_w = pick(1, 3), c.dilation_h = pick(1, 2), c.dilation_w = pick(1, 2);
     c.top = pick(0, 3), c.left = pick(0, 3), c.bottom = pick(6, 8), c.right = pick(6, 8);
     c.groups = pick(0, 2) == 0 ? pick(2, 6) : 1;
@@ -388,10 +389,10 @@ TEST(Conv, RandomCases) {
 }
 
 TEST(Conv, PackedConstantsAreChecked) {
-  const Case c{.channels = 8, .out_channels = 24, .residual = Addition::before_rounding, .has_table = true};
-  const Problem p = make_problem(c, 32);
+  const ConvCase c{.channels = 8, .out_channels = 24, .residual = Addition::before_rounding, .has_table = true};
+  const ConvProblem p = make_problem(c, 32);
   for (const KernelChoice& kernel : kernels_of_this_machine()) {
-    Runner runner(kernel, c, p);
+    ConvRunner runner(kernel, c, p);
     if (runner.refusal() == kNeedsHigherWeights) continue;  // which is packed as its twin
     if (kernel.code.needs == Isa::cuda) continue;           // Cuda.LiesAboutPackedConstantsAreRefused
     runner.prepare(1);

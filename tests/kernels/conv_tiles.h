@@ -35,7 +35,7 @@ inline std::vector<KernelChoice> kernels_of_this_machine() {
 }
 
 // Twice, since rows of zeros in the padding are left out.
-inline void check(Case c, unsigned seed) {
+inline void check(ConvCase c, unsigned seed) {
   const testing::AmxEmulation emulation;
   const std::uint64_t before = testing::AmxEmulation::trapped();
   for (const std::int32_t x_zero_point : {117, 0}) {

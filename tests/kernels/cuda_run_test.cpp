@@ -16,7 +16,7 @@
 namespace octavo::testing {
 namespace {
 
-constexpr DType kF32 = DType::f32;
+constexpr DType kCudaRunF32 = DType::f32;
 
 // Rows that a block of 1,024 threads has, and the longest of one of 128.
 TEST(CudaRuns, LongRows) {
@@ -43,11 +43,11 @@ struct HybridCase {
 
 std::set<std::string> ran_for(std::mt19937& random, const HybridCase& c) {
   const auto positive = [&](Shape shape) {
-    Tensor tensor = random_tensor(random, kF32, std::move(shape));
+    Tensor tensor = random_tensor(random, kCudaRunF32, std::move(shape));
     for (float& value : tensor.span<float>()) value = std::fabs(value) * 0.01f;
     return tensor;
   };
-  const HybridConvAttrs attrs{.window = c.window, .epilogue = {{ScaleInRun{RunForm::xnnpack}}, kF32}};
+  const HybridConvAttrs attrs{.window = c.window, .epilogue = {{ScaleInRun{RunForm::xnnpack}}, kCudaRunF32}};
   std::optional<Tensor> offset;
   if (c.has_offset) {
     offset = Tensor(DType::s32, {c.out});
@@ -57,7 +57,7 @@ std::set<std::string> ran_for(std::mt19937& random, const HybridCase& c) {
   return check(kHybridConv, attrs,
                {random_tensor(random, DType::u8, c.x), random_tensor(random, DType::s8, w),
                 random_tensor(random, DType::u8, c.scales), offset, positive(c.scales), positive({c.out}),
-                random_tensor(random, kF32, {c.out})},
+                random_tensor(random, kCudaRunF32, {c.out})},
                {false, true, false, true, false, true, true});
 }
 
@@ -81,7 +81,7 @@ TEST(CudaRuns, ConvolutionsOfSeveralTiles) {
 TEST(CudaRuns, Products) {
   std::mt19937 random(3);
   const Shape a{2, 1, 70, 33}, b{3, 33, 130};
-  EXPECT_TRUE(check(kMatmul, NoAttrs{}, {random_tensor(random, kF32, a), random_tensor(random, kF32, b)})
+  EXPECT_TRUE(check(kMatmul, NoAttrs{}, {random_tensor(random, kCudaRunF32, a), random_tensor(random, kCudaRunF32, b)})
                   .contains("product_f32_cuda"));
   const auto ran = check(kMatmulInteger, NoAttrs{},
                          {random_tensor(random, DType::u8, {2, 70, 33}), random_tensor(random, DType::s8, {2, 33, 130}),
@@ -93,15 +93,15 @@ TEST(CudaRuns, ResizesAndMeans) {
   std::mt19937 random(4);
   for (const ResizeMode mode : {ResizeMode::nearest, ResizeMode::linear, ResizeMode::cubic}) {
     const ResizeAttrs attrs{.mode = mode, .sizes = {2, 13, 9, 5}, .scales = {1, 0, 0, 1}};
-    EXPECT_TRUE(check(kResize, attrs, {random_tensor(random, kF32, {2, 6, 7, 5})}).contains("resize_cuda"));
+    EXPECT_TRUE(check(kResize, attrs, {random_tensor(random, kCudaRunF32, {2, 6, 7, 5})}).contains("resize_cuda"));
   }
   for (const bool includes : {false, true}) {
     const AveragePoolAttrs attrs{.window = {{3, 2}, {2, 2}, {1, 2}, {1, 1}, {1, 0}},
                                  .rounding = Rounding::ceil,
                                  .count_include_pad = includes,
                                  .layout = Layout::channels_last};
-    EXPECT_TRUE(
-        check(kAveragePool, attrs, {random_tensor(random, kF32, {2, 9, 10, 5})}).contains("average_pool_f32_cuda"));
+    EXPECT_TRUE(check(kAveragePool, attrs, {random_tensor(random, kCudaRunF32, {2, 9, 10, 5})})
+                    .contains("average_pool_f32_cuda"));
   }
 }
 

@@ -177,8 +177,8 @@ TEST(Cuda, ExtremeSums) {
 
 // Also in place, blocks backwards.
 TEST(Cuda, LiesAboutPackedConstantsAreRefused) {
-  const Case c{.channels = 16, .out_channels = 40, .residual = Addition::before_rounding, .has_table = true};
-  const Problem p = make_problem(c, 11);
+  const ConvCase c{.channels = 16, .out_channels = 40, .residual = Addition::before_rounding, .has_table = true};
+  const ConvProblem p = make_problem(c, 11);
   Tensor x(DType::u8, p.x_shape), residual(DType::u8, p.y_shape);
   std::memcpy(x.data(), p.x.data(), x.bytes());
   std::memcpy(residual.data(), p.residual.data(), residual.bytes());

@@ -33,7 +33,7 @@ Tensor multipliers(std::mt19937& random, std::int64_t n, std::int64_t taps) {
   return tensor;
 }
 
-Epilogue epilogue_of(const Options& o) {
+Epilogue depthwise_epilogue_of(const Options& o) {
   Epilogue e{{}, o.to};
   if (o.to == DType::s32) return e;
   if (o.has_rest) e.stages.emplace_back(AddRest{});
@@ -55,12 +55,12 @@ Epilogue epilogue_of(const Options& o) {
   return e;
 }
 
-KernelCase case_of(std::mt19937& random, const Geometry& g, const Options& o) {
+KernelCase depthwise_case_of(std::mt19937& random, const Geometry& g, const Options& o) {
   QuantizedConvAttrs attrs;
   attrs.window = {{g.kernel, g.kernel}, {g.stride, g.stride}, {g.dilation, g.dilation}, {g.pad, g.pad}, {g.pad, g.pad}};
   attrs.groups = g.channels;
   attrs.x_zero_point = o.x == DType::u8 ? 131 : -7;
-  attrs.epilogue = epilogue_of(o);
+  attrs.epilogue = depthwise_epilogue_of(o);
   const std::int64_t channels = g.channels * g.multiplier;
   const std::int64_t out = (g.size + 2 * g.pad - (g.kernel - 1) * g.dilation - 1) / g.stride + 1;
   Tensor bias(DType::s32, {channels});
@@ -107,15 +107,15 @@ TEST(DepthwiseKernels, EqualTheReferenceForEveryGeometry) {
   std::mt19937 random(1);
   std::set<std::string> ran;
   for (const Geometry& g : kGeometries) {
-    ran.merge(check_kernels(case_of(random, g, {})));
-    ran.merge(check_kernels(case_of(random, g, {.x = DType::s8, .to = DType::s8, .has_table = true})));
-    ran.merge(check_kernels(case_of(random, g, {.to = DType::f32})));
-    ran.merge(
-        check_kernels(case_of(random, g, {.x = DType::s8, .residual = Addition::before_rounding, .has_table = true})));
-    ran.merge(check_kernels(case_of(random, g, {.has_offset = true})));
-    ran.merge(check_kernels(case_of(random, g, {.is_bare = true})));
-    ran.merge(check_kernels(case_of(random, g, {.x = DType::s8, .is_bare = true})));
-    ran.merge(check_kernels(case_of(random, g, {.x = DType::s8, .to = DType::s8, .has_rest = true})));
+    ran.merge(check_kernels(depthwise_case_of(random, g, {})));
+    ran.merge(check_kernels(depthwise_case_of(random, g, {.x = DType::s8, .to = DType::s8, .has_table = true})));
+    ran.merge(check_kernels(depthwise_case_of(random, g, {.to = DType::f32})));
+    ran.merge(check_kernels(
+        depthwise_case_of(random, g, {.x = DType::s8, .residual = Addition::before_rounding, .has_table = true})));
+    ran.merge(check_kernels(depthwise_case_of(random, g, {.has_offset = true})));
+    ran.merge(check_kernels(depthwise_case_of(random, g, {.is_bare = true})));
+    ran.merge(check_kernels(depthwise_case_of(random, g, {.x = DType::s8, .is_bare = true})));
+    ran.merge(check_kernels(depthwise_case_of(random, g, {.x = DType::s8, .to = DType::s8, .has_rest = true})));
   }
   EXPECT_TRUE(kernels_missing(ran, "depthwise_").empty());
 }
@@ -134,16 +134,17 @@ TEST(DepthwiseKernels, EqualTheReferenceForEveryEpilogue) {
                                   .residual = residual,
                                   .has_table = has_table,
                                   .has_rest = has_rest};
-            EXPECT_FALSE(check_kernels(case_of(random, g, options)).empty());
+            EXPECT_FALSE(check_kernels(depthwise_case_of(random, g, options)).empty());
           }
         }
       }
     }
   }
-  for (DType to : {DType::s32, DType::f32}) EXPECT_FALSE(check_kernels(case_of(random, g, {.to = to})).empty());
-  EXPECT_FALSE(check_kernels(case_of(random, g, {.to = DType::f32, .has_rest = true})).empty());
+  for (DType to : {DType::s32, DType::f32})
+    EXPECT_FALSE(check_kernels(depthwise_case_of(random, g, {.to = to})).empty());
+  EXPECT_FALSE(check_kernels(depthwise_case_of(random, g, {.to = DType::f32, .has_rest = true})).empty());
   for (DType x : {DType::u8, DType::s8})
-    EXPECT_GE(check_kernels(case_of(random, g, {.x = x, .has_offset = true})).size(), 1u);
+    EXPECT_GE(check_kernels(depthwise_case_of(random, g, {.x = x, .has_offset = true})).size(), 1u);
 }
 
 // Weights of 9 bits by their offsets: all that are sums of two bytes, which kernels that multiply bytes need.
@@ -156,7 +157,7 @@ TEST(DepthwiseKernels, TakeWeightsThatAreSumsOfTwoBytes) {
           Options{.x = DType::s8, .residual = Addition::before_rounding}, Options{.to = DType::s32}}) {
       Options with_offset = options;
       with_offset.has_offset = true;
-      KernelCase test = case_of(random, g, with_offset);
+      KernelCase test = depthwise_case_of(random, g, with_offset);
       const auto offsets = test.inputs[kConvOffset]->span<std::int32_t>();
       for (auto& offset : offsets) offset = std::array{128, 127, 0, -128}[random() % 4];
       const auto weights = test.inputs[kConvW]->span<std::int8_t>();
@@ -177,7 +178,7 @@ TEST(DepthwiseKernels, KeepExtremes) {
   for (DType x : {DType::u8, DType::s8}) {
     // 0.09 and 0.11: 16 bits just hold the results, or do not.
     for (float multiplier : {0.0f, 1e-30f, 0.09f, 0.11f, 1.0f, 1e30f, -1e30f, -0.09f}) {
-      KernelCase test = case_of(random, {1, 5, 64, 3, 1, 1, 1}, {.x = x, .is_bare = multiplier != 1.0f});
+      KernelCase test = depthwise_case_of(random, {1, 5, 64, 3, 1, 1, 1}, {.x = x, .is_bare = multiplier != 1.0f});
       for (auto& value : test.inputs[0]->span<std::uint8_t>())
         value = random() % 2 == 0 ? 0x80 : (random() % 2 == 0 ? 0xff : 0x7f);
       for (auto& value : test.inputs[1]->span<std::int8_t>()) value = random() % 2 == 0 ? -128 : 127;
@@ -189,7 +190,7 @@ TEST(DepthwiseKernels, KeepExtremes) {
 
 TEST(DepthwiseKernels, RefusePackedConstantsOfAnotherSize) {
   std::mt19937 random(4);
-  const KernelCase test = case_of(random, {1, 5, 64, 3, 1, 1, 1}, {});
+  const KernelCase test = depthwise_case_of(random, {1, 5, 64, 3, 1, 1, 1}, {});
   for (const KernelChoice* kernel : all_choices()) {
     if (!kernel->code.name.starts_with("depthwise_")) continue;
     StepSpec spec{.spec = test.spec, .attrs = &test.attrs};

@@ -19,8 +19,8 @@ class Draw {
   std::mt19937 random_;
 };
 
-inline Case draw_case(Draw& draw) {
-  Case c{.batch = draw(1, 2), .height = draw(1, 20), .width = draw(1, 40), .kernel_h = draw(1, 3)};
+inline ConvCase draw_case(Draw& draw) {
+  ConvCase c{.batch = draw(1, 2), .height = draw(1, 20), .width = draw(1, 40), .kernel_h = draw(1, 3)};
   c.kernel_w = draw(0, 3) == 0 ? draw(1, 4) : c.kernel_h;
   c.stride_h = c.stride_w = draw(1, 2);
   c.dilation_w = c.dilation_h = draw(0, 5) == 0 ? 2 : 1;

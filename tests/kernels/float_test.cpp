@@ -24,7 +24,7 @@
 namespace octavo::testing {
 namespace {
 
-constexpr DType kF32 = DType::f32;
+constexpr DType kFloatF32 = DType::f32;
 
 TEST(FloatKernels, Binary) {
   std::mt19937 random(1);
@@ -36,7 +36,7 @@ TEST(FloatKernels, Binary) {
         {{0, 3}, {1, 3}}};
     for (const auto& [a, b] : shapes)
       ran.merge(check(kBinary, attrs, {with_special_values(random, a), with_special_values(random, b)}));
-    check(kBinary, attrs, {all_exponents(random), random_tensor(random, kF32, {512 * 101})});
+    check(kBinary, attrs, {all_exponents(random), random_tensor(random, kFloatF32, {512 * 101})});
     for (float y : {0.0f, 1.0f, 2.0f, 3.0f, -1.0f, 0.5f, -2.5f})
       check(kBinary, attrs, {with_special_values(random, {70}), Tensor::scalar(y)});
   }
@@ -92,20 +92,20 @@ TEST(FloatKernels, Unary) {
 
 TEST(FloatKernels, WhereAndCast) {
   std::mt19937 random(3);
-  for (DType dtype : {DType::u8, DType::f16, kF32, DType::s64}) {
+  for (DType dtype : {DType::u8, DType::f16, kFloatF32, DType::s64}) {
     check(kWhere, NoAttrs{},
           {random_tensor(random, DType::boolean, {4, 1, 7}), random_tensor(random, dtype, {3, 1}),
            random_tensor(random, dtype, {7})});
-    for (DType to : {DType::s8, DType::boolean, kF32, DType::s32})
+    for (DType to : {DType::s8, DType::boolean, kFloatF32, DType::s32})
       check(kCast, CastAttrs{to}, {random_tensor(random, dtype, {3, 100})});
   }
   std::set<std::string> ran;
-  const DType plain[] = {DType::boolean, DType::u8, DType::s8, DType::s32, DType::s64, kF32};
+  const DType plain[] = {DType::boolean, DType::u8, DType::s8, DType::s32, DType::s64, kFloatF32};
   for (const DType from : plain) {
     for (const DType to : plain) {
       ran.merge(check(kCast, CastAttrs{to}, {random_tensor(random, from, {4099})}));
-      if (from == kF32) check(kCast, CastAttrs{to}, {with_special_values(random, {701})});
-      if (from == kF32) check(kCast, CastAttrs{to}, {all_exponents(random)});
+      if (from == kFloatF32) check(kCast, CastAttrs{to}, {with_special_values(random, {701})});
+      if (from == kFloatF32) check(kCast, CastAttrs{to}, {all_exponents(random)});
     }
   }
   EXPECT_TRUE(kernels_missing(ran, "plain_cast").empty());
@@ -134,10 +134,10 @@ TEST(FloatKernels, Conv) {
   std::mt19937 random(4);
   std::set<std::string> ran;
   for (const ConvCase& conv : kConvs) {
-    const Tensor x = random_tensor(random, kF32, conv.x);
-    const Tensor w =
-        random_tensor(random, kF32, {conv.out, conv.window.kernel[0], conv.window.kernel[1], conv.x[3] / conv.groups});
-    const Tensor bias = random_tensor(random, kF32, {conv.out});
+    const Tensor x = random_tensor(random, kFloatF32, conv.x);
+    const Tensor w = random_tensor(random, kFloatF32,
+                                   {conv.out, conv.window.kernel[0], conv.window.kernel[1], conv.x[3] / conv.groups});
+    const Tensor bias = random_tensor(random, kFloatF32, {conv.out});
     const std::vector<bool> constant{false, true, true};
     ran.merge(check(kConv, ConvAttrs{conv.window, conv.groups, Layout::channels_last}, {x, w, bias}, constant));
     ran.merge(check(kConv, ConvAttrs{conv.window, conv.groups, Layout::channels_first}, {transposed(x), transposed(w)},
@@ -149,26 +149,26 @@ TEST(FloatKernels, Conv) {
   EXPECT_TRUE(kernels_missing(ran, "float_fused_conv").empty());
   const Window line{{3}, {1}, {2}, {1}, {2}};
   check(kConv, ConvAttrs{line, 1, Layout::channels_first},
-        {random_tensor(random, kF32, {2, 3, 11}), random_tensor(random, kF32, {5, 3, 3})}, {false, true});
+        {random_tensor(random, kFloatF32, {2, 3, 11}), random_tensor(random, kFloatF32, {5, 3, 3})}, {false, true});
 }
 
 TEST(FloatKernels, ConvWithComputedWeightsAndVolumes) {
   std::mt19937 random(6);
   for (const ConvCase& conv : kConvs) {
-    const Tensor x = random_tensor(random, kF32, conv.x), bias = random_tensor(random, kF32, {conv.out});
-    const Tensor w =
-        random_tensor(random, kF32, {conv.out, conv.window.kernel[0], conv.window.kernel[1], conv.x[3] / conv.groups});
+    const Tensor x = random_tensor(random, kFloatF32, conv.x), bias = random_tensor(random, kFloatF32, {conv.out});
+    const Tensor w = random_tensor(random, kFloatF32,
+                                   {conv.out, conv.window.kernel[0], conv.window.kernel[1], conv.x[3] / conv.groups});
     check(kConv, ConvAttrs{conv.window, conv.groups, Layout::channels_last}, {x, w, bias});
     check(kConv, ConvAttrs{conv.window, conv.groups, Layout::channels_first}, {transposed(x), transposed(w)});
   }
   const Window window{{2, 3, 2}, {1, 2, 1}, {1, 1, 2}, {1, 0, 2}, {0, 2, 1}};
   for (const bool is_constant : {false, true}) {
     check(kConv, ConvAttrs{window, 2, Layout::channels_first},
-          {random_tensor(random, kF32, {2, 6, 3, 5, 4}), random_tensor(random, kF32, {8, 3, 2, 3, 2}),
-           random_tensor(random, kF32, {8})},
+          {random_tensor(random, kFloatF32, {2, 6, 3, 5, 4}), random_tensor(random, kFloatF32, {8, 3, 2, 3, 2}),
+           random_tensor(random, kFloatF32, {8})},
           {false, is_constant, is_constant});
     check(kConv, ConvAttrs{window, 1, Layout::channels_last},
-          {random_tensor(random, kF32, {1, 3, 5, 9, 5}), random_tensor(random, kF32, {70, 2, 3, 2, 5})},
+          {random_tensor(random, kFloatF32, {1, 3, 5, 9, 5}), random_tensor(random, kFloatF32, {70, 2, 3, 2, 5})},
           {false, is_constant});
   }
 }
@@ -178,8 +178,8 @@ TEST(FloatKernels, FusedConvWithResidual) {
   for (const ResidualPlace place : {ResidualPlace::before_activation, ResidualPlace::after_activation}) {
     FusedConvAttrs fused{.window = unit_window({1, 1}), .activation = {UnaryKind::relu}, .residual = place};
     check(kFusedConv, fused,
-          {random_tensor(random, kF32, {1, 5, 6, 7}), random_tensor(random, kF32, {9, 1, 1, 7}), std::nullopt,
-           random_tensor(random, kF32, {1, 5, 6, 9})},
+          {random_tensor(random, kFloatF32, {1, 5, 6, 7}), random_tensor(random, kFloatF32, {9, 1, 1, 7}), std::nullopt,
+           random_tensor(random, kFloatF32, {1, 5, 6, 9})},
           {false, true, true, false});
   }
 }
@@ -189,10 +189,10 @@ TEST(FloatKernels, FusedConvByTilesAndPanels) {
   std::mt19937 random(7);
   const Window around{{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}, wide{{5, 7}, {2, 1}, {1, 2}, {2, 0}, {3, 1}};
   const auto run = [&](Shape x, std::int64_t out, const Window& window, std::int64_t groups, bool is_constant) {
-    const Tensor image = random_tensor(random, kF32, x);
-    const Tensor w = random_tensor(random, kF32, {out, window.kernel[0], window.kernel[1], x[3] / groups});
+    const Tensor image = random_tensor(random, kFloatF32, x);
+    const Tensor w = random_tensor(random, kFloatF32, {out, window.kernel[0], window.kernel[1], x[3] / groups});
     const FusedConvAttrs fused{.window = window, .groups = groups, .activation = {UnaryKind::clip, -3.0f, 5.0f}};
-    check(kFusedConv, fused, {image, w, random_tensor(random, kF32, {out})}, {false, is_constant, is_constant});
+    check(kFusedConv, fused, {image, w, random_tensor(random, kFloatF32, {out})}, {false, is_constant, is_constant});
   };
   for (const bool is_constant : {true, false}) {
     for (const std::int64_t out : {1, 8, 15, 16, 17, 33, 65}) run({2, 5, 13, 3}, out, around, 1, is_constant);
@@ -210,8 +210,9 @@ TEST(FloatKernels, FusedConvByTilesAndPanels) {
 TEST(FloatKernels, FusedConvSharesItsPositionsEvenly) {
   const auto schedule = [](std::int64_t positions, std::int64_t channels) {
     const Attrs attrs(FusedConvAttrs{.window = unit_window({1, 1})});
-    const Fact x{.dtype = kF32, .shape = {positions, 1, 1, 24}}, w{.dtype = kF32, .shape = {channels, 1, 1, 24}};
-    const Fact y{.dtype = kF32, .shape = {positions, 1, 1, channels}};
+    const Fact x{.dtype = kFloatF32, .shape = {positions, 1, 1, 24}},
+        w{.dtype = kFloatF32, .shape = {channels, 1, 1, 24}};
+    const Fact y{.dtype = kFloatF32, .shape = {positions, 1, 1, channels}};
     const OpCall call{.spec = &kFusedConv, .attrs = &attrs, .inputs = {&x, &w, nullptr, nullptr}, .outputs = {y}};
     return fused_conv::params_of(view_of(call), kSumsScalar).schedule;
   };
@@ -233,7 +234,7 @@ TEST(FloatKernels, Products) {
       {{7}, {7}},          {{2, 70, 65}, {2, 65, 100}}, {{3, 0}, {0, 4}}, {{1, 300}, {300, 1100}},
       {{0, 3}, {3, 4}},    {{13, 2050}, {2050, 37}}};
   for (const auto& [a, b] : shapes) {
-    for (const DType dtype : {kF32, DType::f64, DType::s32, DType::u64})
+    for (const DType dtype : {kFloatF32, DType::f64, DType::s32, DType::u64})
       ran.merge(check(kMatmul, NoAttrs{}, {random_tensor(random, dtype, a), random_tensor(random, dtype, b)}));
     for (DType at : {DType::u8, DType::s8}) {
       for (DType bt : {DType::u8, DType::s8}) {
@@ -286,25 +287,25 @@ TEST(FloatKernels, ConvInteger) {
 
 TEST(FloatKernels, DynamicQuantize) {
   std::mt19937 random(8);
-  check(kDynamicQuantize, NoAttrs{}, {random_tensor(random, kF32, {3, 1000})});
-  check(kDynamicQuantize, NoAttrs{}, {Tensor(kF32, {5})});
+  check(kDynamicQuantize, NoAttrs{}, {random_tensor(random, kFloatF32, {3, 1000})});
+  check(kDynamicQuantize, NoAttrs{}, {Tensor(kFloatF32, {5})});
 }
 
 TEST(FloatKernels, Norms) {
   std::mt19937 random(9);
   std::set<std::string> ran;
   const auto positive = [&](Shape shape) {
-    Tensor tensor = random_tensor(random, kF32, std::move(shape));
+    Tensor tensor = random_tensor(random, kFloatF32, std::move(shape));
     for (float& value : tensor.span<float>()) value = std::fabs(value) + 0.1f;
     return tensor;
   };
   for (int axis : {1, 3}) {
     const Shape shape{2, 33, 5, 40};
     const Shape channels{shape[axis]};
-    ran.merge(
-        check(kBatchNorm, BatchNormAttrs{1e-3f, axis},
-              {random_tensor(random, kF32, shape), random_tensor(random, kF32, channels),
-               random_tensor(random, kF32, channels), random_tensor(random, kF32, channels), positive(channels)}));
+    ran.merge(check(
+        kBatchNorm, BatchNormAttrs{1e-3f, axis},
+        {random_tensor(random, kFloatF32, shape), random_tensor(random, kFloatF32, channels),
+         random_tensor(random, kFloatF32, channels), random_tensor(random, kFloatF32, channels), positive(channels)}));
   }
   EXPECT_TRUE(kernels_missing(ran, "norm_batch").empty());
 }
@@ -320,7 +321,7 @@ TEST(FloatKernels, Argmax) {
         for (const DType dtype : {DType::u8, DType::s8, DType::s32})
           ran.merge(check(kArgmax, attrs, {random_tensor(random, dtype, shape)}));
         ran.merge(check(kArgmax, attrs, {with_special_values(random, shape)}));
-        ran.merge(check(kArgmax, attrs, {Tensor(kF32, shape)}));
+        ran.merge(check(kArgmax, attrs, {Tensor(kFloatF32, shape)}));
       }
     }
   }
@@ -332,14 +333,15 @@ TEST(FloatKernels, ArgmaxOfEachAxis) {
   for (std::int64_t axis : {0, 1, 2}) {
     for (bool keep_dims : {true, false}) {
       check(kArgmax, ArgmaxAttrs{ArgKind::max, axis, keep_dims, true}, {random_tensor(random, DType::u8, {9, 7, 33})});
-      check(kArgmax, ArgmaxAttrs{ArgKind::min, axis - 3, keep_dims, false}, {random_tensor(random, kF32, {9, 7, 33})});
+      check(kArgmax, ArgmaxAttrs{ArgKind::min, axis - 3, keep_dims, false},
+            {random_tensor(random, kFloatF32, {9, 7, 33})});
     }
   }
 }
 
 TEST(FloatKernels, QuantizedSoftmax) {
   std::mt19937 random(10);
-  Tensor exponentials(kF32, {256});
+  Tensor exponentials(kFloatF32, {256});
   for (int i = 0; i < 256; ++i) exponentials.as<float>()[i] = std::exp(static_cast<float>(i - 255) * 0.05f);
   std::set<std::string> ran;
   for (const DType x : {DType::u8, DType::s8}) {

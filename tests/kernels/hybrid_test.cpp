@@ -12,7 +12,7 @@
 namespace octavo::testing {
 namespace {
 
-constexpr DType kF32 = DType::f32;
+constexpr DType kHybridF32 = DType::f32;
 
 TEST(HybridKernels, RowQuantize) {
   std::mt19937 random(1);
@@ -22,15 +22,15 @@ TEST(HybridKernels, RowQuantize) {
                                Shape{0, 2, 2, 5}, Shape{2, 5, 4, 24}, Shape{1, 3, 6, 16}}) {
       for (std::int64_t axis : {0, 1, 3, 4}) {
         const RowQuantizeAttrs attrs{static_cast<DynamicForm>(kind), axis};
-        ran.merge(check(kRowQuantize, attrs, {random_tensor(random, kF32, shape)}));
+        ran.merge(check(kRowQuantize, attrs, {random_tensor(random, kHybridF32, shape)}));
         ran.merge(check(kRowQuantize, attrs, {with_special_values(random, shape)}));
-        ran.merge(check(kRowQuantize, attrs, {Tensor(kF32, shape)}));
+        ran.merge(check(kRowQuantize, attrs, {Tensor(kHybridF32, shape)}));
       }
     }
   }
   EXPECT_TRUE(kernels_missing(ran, "row_quantize").empty());
   // Every half between the ends: scales of 1.
-  Tensor halves(kF32, {1, 511});
+  Tensor halves(kHybridF32, {1, 511});
   for (int i = 0; i < 511; ++i) halves.as<float>()[i] = 0.5f * static_cast<float>(i) - 128.0f;
   for (int kind = 0; kind < count_of(DynamicForm{}); ++kind)
     check(kRowQuantize, RowQuantizeAttrs{static_cast<DynamicForm>(kind), 1}, {halves});
@@ -72,20 +72,20 @@ TEST(HybridKernels, RowRequantizeByFactors) {
   for (const Shape& shape : {Shape{1}, Shape{3, 16}, Shape{2, 5, 77}, Shape{4, 333}, Shape{2, 0}, Shape{0, 5}}) {
     const Tensor x = random_tensor(random, DType::s16, shape);
     const Shape channels{shape[shape.rank() - 1]};
-    ran.merge(check(kRowRequantize, RowRequantizeAttrs{}, {x, random_tensor(random, kF32, channels)}));
+    ran.merge(check(kRowRequantize, RowRequantizeAttrs{}, {x, random_tensor(random, kHybridF32, channels)}));
     ran.merge(check(kRowRequantize, RowRequantizeAttrs{}, {x, with_special_values(random, channels)}));
-    ran.merge(check(kRowRequantize, RowRequantizeAttrs{}, {x, Tensor(kF32, channels)}));
+    ran.merge(check(kRowRequantize, RowRequantizeAttrs{}, {x, Tensor(kHybridF32, channels)}));
   }
   EXPECT_TRUE(kernels_missing(ran, "row_requantize").empty());
 }
 
-struct Case {
+struct HybridCase {
   Shape x;
   std::int64_t out;
   Window window;
   std::int64_t groups = 1;
 };
-const Case kCases[] = {
+const HybridCase kHybridCases[] = {
     {{1, 1, 1, 1}, 1, unit_window({1, 1})},
     {{1, 5, 5, 64}, 64, unit_window({1, 1})},
     {{2, 3, 7, 33}, 70, unit_window({1, 1})},
@@ -99,7 +99,7 @@ const Case kCases[] = {
 };
 
 // Shapes of the scales of x that the case allows.
-std::vector<Shape> scales_of(const Case& c) {
+std::vector<Shape> scales_of(const HybridCase& c) {
   std::vector<Shape> shapes = {Shape{}, Shape{c.x[0]}};
   if (HybridConvAttrs{.window = c.window}.is_pointwise()) shapes.push_back({c.x[0], c.x[1], c.x[2]});
   return shapes;
@@ -114,28 +114,28 @@ TEST(HybridKernels, HybridConv) {
   std::mt19937 random(2);
   std::set<std::string> ran;
   const std::vector<bool> constant{false, true, false, true, false, true, true};
-  for (const Case& c : kCases) {
+  for (const HybridCase& c : kHybridCases) {
     for (const Shape& scales : scales_of(c)) {
       for (int variant = 0; variant < 8; ++variant) {
         HybridConvAttrs attrs{.window = c.window,
                               .groups = c.groups,
-                              .epilogue = {{ScaleInRun{static_cast<RunForm>(variant % 4)}}, kF32}};
+                              .epilogue = {{ScaleInRun{static_cast<RunForm>(variant % 4)}}, kHybridF32}};
         if (variant % 2 == 0) attrs.epilogue.stages.emplace_back(ClampReal{.lowest = 0.0f});
         if (variant == 4) std::get<ClampReal>(attrs.epilogue.stages.back()).highest = 6.0f;
         const Tensor w =
             random_tensor(random, DType::s8, {c.out, c.window.kernel[0], c.window.kernel[1], c.x[3] / c.groups});
         std::optional<Tensor> offset;
-        const Tensor bias = variant == 1 ? Tensor(kF32, {c.out}) : random_tensor(random, kF32, {c.out});
+        const Tensor bias = variant == 1 ? Tensor(kHybridF32, {c.out}) : random_tensor(random, kHybridF32, {c.out});
         if (variant >= 3) {
           offset = Tensor(DType::s32, {c.out});
           for (std::int32_t& value : offset->span<std::int32_t>())
             value = static_cast<std::int32_t>(random() % 256) - 128;
         }
-        ran.merge(
-            check(kHybridConv, attrs,
-                  {random_tensor(random, DType::u8, c.x), w, random_tensor(random, DType::u8, scales), offset,
-                   positive(random_tensor(random, kF32, scales)), positive(random_tensor(random, kF32, {c.out})), bias},
-                  constant));
+        ran.merge(check(kHybridConv, attrs,
+                        {random_tensor(random, DType::u8, c.x), w, random_tensor(random, DType::u8, scales), offset,
+                         positive(random_tensor(random, kHybridF32, scales)),
+                         positive(random_tensor(random, kHybridF32, {c.out})), bias},
+                        constant));
       }
     }
   }
@@ -164,11 +164,13 @@ TEST(HybridKernels, HybridConvThatRounds) {
                                                  .lowest = static_cast<std::int32_t>(range.lowest) + (variant >= 6),
                                                  .highest = static_cast<std::int32_t>(range.highest)});
         const Shape rows{shape[0], shape[1], shape[2]}, y{shape[0], shape[1], shape[2], out};
-        std::vector<std::optional<Tensor>> inputs = {
-            random_tensor(random, DType::u8, shape),     random_tensor(random, DType::s8, {out, 1, 1, shape[3]}),
-            random_tensor(random, DType::u8, rows),      std::nullopt,
-            positive(random_tensor(random, kF32, rows)), positive(random_tensor(random, kF32, {out})),
-            random_tensor(random, kF32, {out})};
+        std::vector<std::optional<Tensor>> inputs = {random_tensor(random, DType::u8, shape),
+                                                     random_tensor(random, DType::s8, {out, 1, 1, shape[3]}),
+                                                     random_tensor(random, DType::u8, rows),
+                                                     std::nullopt,
+                                                     positive(random_tensor(random, kHybridF32, rows)),
+                                                     positive(random_tensor(random, kHybridF32, {out})),
+                                                     random_tensor(random, kHybridF32, {out})};
         std::vector<bool> constant{false, true, false, false, false, true, true};
         if (adds) inputs.emplace_back(random_tensor(random, other_type, y)), constant.push_back(false);
         ran.merge(check(kHybridConv, attrs, std::move(inputs), std::move(constant)));
@@ -181,7 +183,7 @@ TEST(HybridKernels, HybridConvThatRounds) {
 // Every value at an end of its range, so that sums are as large as they get; and scales that overflow.
 TEST(HybridKernels, HybridConvOfExtremes) {
   std::mt19937 random(3);
-  const Case& c = kCases[1];
+  const HybridCase& c = kHybridCases[1];
   for (std::uint8_t x_value : {std::uint8_t{0}, std::uint8_t{255}}) {
     for (std::int8_t w_value : {std::int8_t{-128}, std::int8_t{127}}) {
       Tensor x(DType::u8, c.x), w(DType::s8, {c.out, 1, 1, c.x[3]}), zero(DType::u8, {c.x[0], c.x[1], c.x[2]});
@@ -189,14 +191,14 @@ TEST(HybridKernels, HybridConvOfExtremes) {
       for (auto& value : w.span<std::int8_t>()) value = w_value;
       for (auto& value : zero.span<std::uint8_t>()) value = static_cast<std::uint8_t>(255 - x_value);
       for (float scale : {1e-40f, 1.0f, 3e38f, INFINITY}) {
-        Tensor scales(kF32, {c.x[0], c.x[1], c.x[2]});
+        Tensor scales(kHybridF32, {c.x[0], c.x[1], c.x[2]});
         for (float& value : scales.span<float>()) value = scale;
         for (const RunForm form : {RunForm::xnnpack, RunForm::onnx_integer}) {
           const HybridConvAttrs attrs{.window = c.window,
-                                      .epilogue = {{ScaleInRun{form}, ClampReal{.lowest = -1.0f}}, kF32}};
+                                      .epilogue = {{ScaleInRun{form}, ClampReal{.lowest = -1.0f}}, kHybridF32}};
           check(kHybridConv, attrs,
-                {x, w, zero, std::nullopt, scales, random_tensor(random, kF32, {c.out}),
-                 random_tensor(random, kF32, {c.out})},
+                {x, w, zero, std::nullopt, scales, random_tensor(random, kHybridF32, {c.out}),
+                 random_tensor(random, kHybridF32, {c.out})},
                 {false, true, false, false, false, true, true});
         }
       }
@@ -212,7 +214,7 @@ TEST(HybridKernels, HybridConvThatRoundsExtremes) {
     const IntegerRange range = range_of(to);
     for (const float scale : {1e-40f, 3e38f, -3e38f, INFINITY, -INFINITY, NAN}) {
       for (const std::int32_t above : {0, 7}) {
-        Tensor scales(kF32, rows);
+        Tensor scales(kHybridF32, rows);
         for (float& value : scales.span<float>()) value = scale;
         const HybridConvAttrs attrs{
             .window = unit_window({1, 1}),
@@ -222,8 +224,8 @@ TEST(HybridKernels, HybridConvThatRoundsExtremes) {
                          to}};
         check(kHybridConv, attrs,
               {random_tensor(random, DType::u8, x), random_tensor(random, DType::s8, {40, 1, 1, 70}),
-               random_tensor(random, DType::u8, rows), std::nullopt, scales, random_tensor(random, kF32, {40}),
-               random_tensor(random, kF32, {40})},
+               random_tensor(random, DType::u8, rows), std::nullopt, scales, random_tensor(random, kHybridF32, {40}),
+               random_tensor(random, kHybridF32, {40})},
               {false, true, false, false, false, true, true});
       }
     }
@@ -238,12 +240,14 @@ TEST(HybridKernels, HybridConvOfLargeSums) {
     for (auto& value : zero.span<std::uint8_t>()) value = 255;
     std::fill_n(w.as<std::int8_t>(), channels, std::int8_t{127});
     std::fill_n(w.as<std::int8_t>() + channels, channels, std::int8_t{-127});
-    Tensor ones(kF32, {1, 2, 1}), w_scales(kF32, {2});
+    Tensor ones(kHybridF32, {1, 2, 1}), w_scales(kHybridF32, {2});
     std::ranges::fill(ones.span<float>(), 1.0f);
     std::ranges::fill(w_scales.span<float>(), 1.0f);
-    const HybridConvAttrs attrs{.window = unit_window({1, 1}), .epilogue = {{ScaleInRun{RunForm::xnnpack}}, kF32}};
-    std::set<std::string> ran = check(kHybridConv, attrs, {x, w, zero, std::nullopt, ones, w_scales, Tensor(kF32, {2})},
-                                      {false, true, false, false, false, true, true});
+    const HybridConvAttrs attrs{.window = unit_window({1, 1}),
+                                .epilogue = {{ScaleInRun{RunForm::xnnpack}}, kHybridF32}};
+    std::set<std::string> ran =
+        check(kHybridConv, attrs, {x, w, zero, std::nullopt, ones, w_scales, Tensor(kHybridF32, {2})},
+              {false, true, false, false, false, true, true});
     EXPECT_TRUE(ran.contains("plain_hybrid_conv_portable"));
     std::erase_if(ran, [](const std::string& kernel) { return kernel.ends_with("_cuda"); });
     EXPECT_EQ(ran.size() > 1, channels == 33'026);
@@ -273,10 +277,11 @@ TEST(HybridKernels, FloatDepthwise) {
         std::vector<std::int64_t> kernels{shape[shape.rank() - 1]};
         for (const Dim& size : window.kernel) kernels.push_back(size.fixed());
         kernels.push_back(1);
-        const Tensor w = random_tensor(random, kF32, Shape(kernels));
+        const Tensor w = random_tensor(random, kHybridF32, Shape(kernels));
         const std::optional<Tensor> bias =
-            has_bias ? std::optional(random_tensor(random, kF32, {kernels[0]})) : std::nullopt;
-        ran.merge(check(kFloatDepthwise, attrs, {random_tensor(random, kF32, shape), w, bias}, {false, true, true}));
+            has_bias ? std::optional(random_tensor(random, kHybridF32, {kernels[0]})) : std::nullopt;
+        ran.merge(
+            check(kFloatDepthwise, attrs, {random_tensor(random, kHybridF32, shape), w, bias}, {false, true, true}));
         ran.merge(check(kFloatDepthwise, attrs, {with_special_values(random, shape), w, bias}, {false, true, true}));
       }
     }

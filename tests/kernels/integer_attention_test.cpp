@@ -33,8 +33,8 @@ QuantizedAttentionAttrs attrs_of(const Sizes& s) {
           .epilogue = {{Affine{0.9f, 0.0f}, Round{.after = 120, .lowest = 3, .highest = 250}}, DType::u8}};
 }
 
-KernelCase case_of(std::mt19937& random, const Sizes& s, const QuantizedAttentionAttrs& attrs,
-                   std::optional<Tensor> mask = std::nullopt) {
+KernelCase integer_attention_case_of(std::mt19937& random, const Sizes& s, const QuantizedAttentionAttrs& attrs,
+                                     std::optional<Tensor> mask = std::nullopt) {
   KernelCase test{.spec = &kQuantizedAttention, .attrs = attrs};
   test.inputs = {random_tensor(random, DType::u8, {s.images, s.queries, s.heads * s.head_size}),
                  random_tensor(random, DType::u8, {s.images, s.keys, s.kv_heads * s.head_size}),
@@ -43,7 +43,7 @@ KernelCase case_of(std::mt19937& random, const Sizes& s, const QuantizedAttentio
   return test;
 }
 
-const Sizes kSizes[] = {
+const Sizes kIntegerAttentionSizes[] = {
     {},
     {.heads = 2, .queries = 5, .keys = 7, .head_size = 3, .value_size = 5},
     {.images = 2, .heads = 3, .queries = 9, .keys = 16, .head_size = 32, .value_size = 32},
@@ -60,11 +60,11 @@ const Sizes kSizes[] = {
 TEST(IntegerAttention, EqualsTheReference) {
   std::mt19937 random(1);
   std::set<std::string> ran;
-  for (const Sizes& sizes : kSizes) {
+  for (const Sizes& sizes : kIntegerAttentionSizes) {
     for (const bool is_causal : {false, true}) {
       QuantizedAttentionAttrs attrs = attrs_of(sizes);
       attrs.heads.is_causal = is_causal;
-      ran.merge(check_kernels(case_of(random, sizes, attrs)));
+      ran.merge(check_kernels(integer_attention_case_of(random, sizes, attrs)));
     }
   }
   EXPECT_TRUE(kernels_missing(ran, "attention_q8").empty());
@@ -82,7 +82,7 @@ TEST(IntegerAttention, SignedValuesAndResults) {
       QuantizedAttentionAttrs attrs = attrs_of(s);
       attrs.q_zero_point = zero_point(0), attrs.k_zero_point = zero_point(1), attrs.v_zero_point = zero_point(2);
       attrs.epilogue = {{Affine{0.9f, 0.0f}, Round{.after = -5, .lowest = -128, .highest = 127}}, DType::s8};
-      KernelCase test = case_of(random, s, attrs);
+      KernelCase test = integer_attention_case_of(random, s, attrs);
       for (std::size_t i = 0; i < 3; ++i) {
         if ((types >> i & 1u) != 0) test.inputs[i] = random_tensor(random, DType::s8, test.inputs[i]->shape());
       }
@@ -95,10 +95,10 @@ TEST(IntegerAttention, SignedValuesAndResults) {
 TEST(IntegerAttention, RealResults) {
   std::mt19937 random(6);
   std::set<std::string> ran;
-  for (const Sizes& sizes : kSizes) {
+  for (const Sizes& sizes : kIntegerAttentionSizes) {
     QuantizedAttentionAttrs attrs = attrs_of(sizes);
     attrs.epilogue = {{Affine{0.013f, 0.0f}}, DType::f32};
-    ran.merge(check_kernels(case_of(random, sizes, attrs)));
+    ran.merge(check_kernels(integer_attention_case_of(random, sizes, attrs)));
   }
   EXPECT_TRUE(kernels_missing(ran, "attention_q8").empty());
 }
@@ -121,7 +121,7 @@ TEST(IntegerAttention, ByTilesOnDevices) {
       if (is_causal) attrs.q_zero_point = attrs.v_zero_point = 255, attrs.k_zero_point = 0;
       const Tensor mask =
           random_tensor(random, is_causal ? DType::boolean : DType::f32, {sizes.images, 1, sizes.queries, sizes.keys});
-      const std::set<std::string> ran = check_kernels(case_of(random, sizes, attrs, mask));
+      const std::set<std::string> ran = check_kernels(integer_attention_case_of(random, sizes, attrs, mask));
       EXPECT_TRUE(ran.contains("attention_q8_tile_cuda"));
     }
   }
@@ -141,16 +141,16 @@ TEST(IntegerAttention, Masks) {
       added.as<float>()[i] = kind == 0 ? kNever : (kind == 1 ? -3.4e38f : static_cast<float>(random() % 100) * 0.03f);
       shown.as<std::uint8_t>()[i] = kind > 1;
     }
-    EXPECT_FALSE(check_kernels(case_of(random, s, attrs_of(s), added)).empty());
-    EXPECT_FALSE(check_kernels(case_of(random, s, attrs_of(s), shown)).empty());
+    EXPECT_FALSE(check_kernels(integer_attention_case_of(random, s, attrs_of(s), added)).empty());
+    EXPECT_FALSE(check_kernels(integer_attention_case_of(random, s, attrs_of(s), shown)).empty());
     std::fill_n(added.as<float>(), added.elements(), kNever);
     std::fill_n(shown.as<std::uint8_t>(), shown.elements(), std::uint8_t{0});
-    EXPECT_FALSE(check_kernels(case_of(random, s, attrs_of(s), added)).empty());
-    EXPECT_FALSE(check_kernels(case_of(random, s, attrs_of(s), shown)).empty());
+    EXPECT_FALSE(check_kernels(integer_attention_case_of(random, s, attrs_of(s), added)).empty());
+    EXPECT_FALSE(check_kernels(integer_attention_case_of(random, s, attrs_of(s), shown)).empty());
     added.as<float>()[0] = std::numeric_limits<float>::quiet_NaN();
-    EXPECT_FALSE(check_kernels(case_of(random, s, attrs_of(s), added)).empty());
+    EXPECT_FALSE(check_kernels(integer_attention_case_of(random, s, attrs_of(s), added)).empty());
     added.as<float>()[0] = -kNever;
-    EXPECT_FALSE(check_kernels(case_of(random, s, attrs_of(s), added)).empty());
+    EXPECT_FALSE(check_kernels(integer_attention_case_of(random, s, attrs_of(s), added)).empty());
   }
 }
 
@@ -160,7 +160,7 @@ TEST(IntegerAttention, PackedOperands) {
   const Sizes s{.images = 2, .heads = 3, .kv_heads = 3, .queries = 18, .keys = 18, .head_size = 8, .value_size = 8};
   QuantizedAttentionAttrs attrs = attrs_of(s);
   attrs.heads.k_first = 24, attrs.heads.v_first = 49;
-  KernelCase test = case_of(random, s, attrs);
+  KernelCase test = integer_attention_case_of(random, s, attrs);
   for (std::size_t i = 0; i < 3; ++i) test.inputs[i] = random_tensor(random, DType::u8, {s.images, s.queries, 75});
   EXPECT_FALSE(check_kernels(test).empty());
 }
@@ -173,7 +173,7 @@ TEST(IntegerAttention, ExtremeValues) {
     QuantizedAttentionAttrs attrs = attrs_of(s);
     attrs.multiplier = multiplier;
     attrs.q_zero_point = attrs.k_zero_point = attrs.v_zero_point = 0;
-    KernelCase test = case_of(random, s, attrs);
+    KernelCase test = integer_attention_case_of(random, s, attrs);
     std::fill_n(test.inputs[0]->as<std::uint8_t>(), 512, std::uint8_t{255});
     std::fill_n(test.inputs[2]->as<std::uint8_t>(), test.inputs[2]->elements(), std::uint8_t{255});
     EXPECT_FALSE(check_kernels(test).empty());

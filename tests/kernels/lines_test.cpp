@@ -13,7 +13,7 @@
 namespace octavo::testing {
 namespace {
 
-constexpr DType kF32 = DType::f32;
+constexpr DType kLinesF32 = DType::f32;
 constexpr SoftmaxKind kSoftmaxKinds[] = {SoftmaxKind::softmax, SoftmaxKind::log_softmax};
 
 TEST(LineKernels, Softmax) {
@@ -22,15 +22,15 @@ TEST(LineKernels, Softmax) {
   for (const SoftmaxKind kind : kSoftmaxKinds) {
     for (const std::int64_t axis : {0, 1, 2}) {
       for (const Shape& shape : {Shape{9, 7, 33}, Shape{3, 17, 1}, Shape{40, 2, 70}, Shape{1, 130, 5}}) {
-        ran.merge(check(kSoftmax, SoftmaxAttrs{kind, axis}, {random_tensor(random, kF32, shape)}));
+        ran.merge(check(kSoftmax, SoftmaxAttrs{kind, axis}, {random_tensor(random, kLinesF32, shape)}));
         check(kSoftmax, SoftmaxAttrs{kind, axis}, {with_special_values(random, shape)});
       }
     }
     for (const std::int64_t n : {1, 2, 7, 8, 9, 15, 16, 17, 31, 100, 512, 1030})
-      check(kSoftmax, SoftmaxAttrs{kind, 1}, {random_tensor(random, kF32, {3, n})});
-    check(kSoftmax, SoftmaxAttrs{kind, 0}, {random_tensor(random, kF32, {1030, 9})});
-    check(kSoftmax, SoftmaxAttrs{kind, 1}, {random_tensor(random, kF32, {0, 5})});
-    check(kSoftmax, SoftmaxAttrs{kind, 0}, {random_tensor(random, kF32, {5, 0})});
+      check(kSoftmax, SoftmaxAttrs{kind, 1}, {random_tensor(random, kLinesF32, {3, n})});
+    check(kSoftmax, SoftmaxAttrs{kind, 0}, {random_tensor(random, kLinesF32, {1030, 9})});
+    check(kSoftmax, SoftmaxAttrs{kind, 1}, {random_tensor(random, kLinesF32, {0, 5})});
+    check(kSoftmax, SoftmaxAttrs{kind, 0}, {random_tensor(random, kLinesF32, {5, 0})});
     check(kSoftmax, SoftmaxAttrs{kind, 1}, {random_tensor(random, DType::f64, {3, 50})});
   }
   EXPECT_TRUE(kernels_missing(ran, "lines_softmax").empty());
@@ -39,7 +39,7 @@ TEST(LineKernels, Softmax) {
 TEST(LineKernels, LayerNorm) {
   std::mt19937 random(2);
   std::set<std::string> ran;
-  const auto floats = [&](Shape shape) { return random_tensor(random, kF32, std::move(shape)); };
+  const auto floats = [&](Shape shape) { return random_tensor(random, kLinesF32, std::move(shape)); };
   for (const std::int64_t n : {1, 3, 8, 15, 16, 35, 384}) {
     ran.merge(check(kLayerNorm, LayerNormAttrs{2, 1e-6f}, {floats({3, 7, n}), floats({n}), floats({n})}));
     check(kLayerNorm, LayerNormAttrs{1, 1e-6f}, {floats({20, n}), floats({n})});
@@ -58,7 +58,7 @@ TEST(LineKernels, Lrn) {
   for (const std::int64_t size : {1, 4, 5, 40}) {
     for (const std::int64_t axis : {1, 3}) {
       const LrnAttrs attrs{.size = size, .alpha = 0.3f, .beta = 0.75f, .bias = 2.0f, .axis = axis};
-      ran.merge(check(kLrn, attrs, {random_tensor(random, kF32, {2, 9, 6, 17})}));
+      ran.merge(check(kLrn, attrs, {random_tensor(random, kLinesF32, {2, 9, 6, 17})}));
       check(kLrn, attrs, {with_special_values(random, {1, 19, 1, 5})});
     }
   }
@@ -84,15 +84,15 @@ TEST(LineKernels, Reduce) {
   for (int kind = 0; kind < count_of(ReduceKind{}); ++kind) {
     for (const auto& axes : all_axes) {
       const ReduceAttrs attrs{static_cast<ReduceKind>(kind), axes, kind % 2 == 0};
-      ran.merge(check(kReduce, attrs, {random_tensor(random, kF32, {2, 7, 6, 70})}));
+      ran.merge(check(kReduce, attrs, {random_tensor(random, kLinesF32, {2, 7, 6, 70})}));
       check(kReduce, attrs, {with_special_values(random, {3, 9, 2, 19})});
       check(kReduce, attrs, {with_special_values(random, {1, 1, 20, 3})});
     }
-    check(kReduce, ReduceAttrs{static_cast<ReduceKind>(kind), {1}, true}, {Tensor(kF32, {2, 0, 4})});
+    check(kReduce, ReduceAttrs{static_cast<ReduceKind>(kind), {1}, true}, {Tensor(kLinesF32, {2, 0, 4})});
     check(kReduce, ReduceAttrs{static_cast<ReduceKind>(kind), {0, 2}, false},
           {random_tensor(random, DType::f64, {3, 5, 4})});
     for (const std::int64_t n : {1, 15, 16, 17, 1000})
-      check(kReduce, ReduceAttrs{static_cast<ReduceKind>(kind), {1}, true}, {random_tensor(random, kF32, {5, n})});
+      check(kReduce, ReduceAttrs{static_cast<ReduceKind>(kind), {1}, true}, {random_tensor(random, kLinesF32, {5, n})});
   }
   EXPECT_TRUE(kernels_missing(ran, "lines_reduce").empty());
 }
@@ -119,7 +119,7 @@ Tensor evaluated(const OpSpec& spec, const Attrs& attrs, const Tensor& x) {
 // n elements of which the first `count` are x's, the others `rest`, along the last axis or the first one.
 Tensor padded(const Tensor& x, std::int64_t n, float rest, bool is_last) {
   const std::int64_t lines = x.shape()[is_last ? 0 : 1], count = x.shape()[is_last ? 1 : 0];
-  Tensor y(kF32, is_last ? Shape{lines, n} : Shape{n, lines});
+  Tensor y(kLinesF32, is_last ? Shape{lines, n} : Shape{n, lines});
   for (std::int64_t line = 0; line < lines; ++line) {
     for (std::int64_t i = 0; i < n; ++i) {
       const float value = i < count ? x.as<float>()[is_last ? line * count + i : i * lines + line] : rest;
@@ -133,7 +133,7 @@ TEST(LineKernels, MaskedElementsBehindALineChangeNothing) {
   std::mt19937 random(4);
   for (const bool is_last : {true, false}) {
     for (const std::int64_t count : {1, 7, 16, 50, 500}) {
-      const Tensor x = random_tensor(random, kF32, is_last ? Shape{6, count} : Shape{count, 6});
+      const Tensor x = random_tensor(random, kLinesF32, is_last ? Shape{6, count} : Shape{count, 6});
       for (const SoftmaxKind kind : kSoftmaxKinds) {
         const SoftmaxAttrs attrs{kind, is_last ? 1 : 0};
         const Tensor y = evaluated(kSoftmax, attrs, x);
@@ -164,7 +164,7 @@ TEST(LineKernels, AMaskedLineIsNan) {
 TEST(LineKernels, LongLinesStayAccurate) {
   std::mt19937 random(5);
   const std::int64_t n = 100000;
-  Tensor x(kF32, Shape{1, n}), wide(DType::f64, Shape{1, n});
+  Tensor x(kLinesF32, Shape{1, n}), wide(DType::f64, Shape{1, n});
   std::normal_distribution<float> normal(3.0f, 2.0f);
   for (std::int64_t i = 0; i < n; ++i) wide.as<double>()[i] = x.as<float>()[i] = normal(random);
   const auto error = [&](const OpSpec& spec, const Attrs& attrs) {

@@ -16,12 +16,12 @@ namespace {
 
 using Facts = std::vector<const Fact*>;
 
-double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+double lstm_sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 
 TEST(FixedPoint16, FunctionsAreThoseOfReals) {
   for (int x = -32768; x < 32768; x += 7) {
     const auto value = static_cast<std::int16_t>(x);
-    EXPECT_NEAR(fixed_sigmoid16(value) / 32768.0, sigmoid(x / 4096.0), 3e-4) << x;
+    EXPECT_NEAR(fixed_sigmoid16(value) / 32768.0, lstm_sigmoid(x / 4096.0), 3e-4) << x;
     for (int bits = 0; bits <= kMostTanhBits; ++bits)
       EXPECT_NEAR(fixed_tanh16(value, bits) / 32768.0, std::tanh(std::ldexp(x, bits - 15)), 5e-4) << x << " " << bits;
   }
@@ -45,9 +45,9 @@ TEST(FullLstm, IsTheFormula) {
                      r = floats({4, 1, 1}, {0.5f, -1, 2, 0.25f}), bias = floats({4, 1}, {0.1f, 0.2f, 0.3f, 0.4f}),
                      peepholes = floats({3, 1}, {0.5f, 0.25f, -1}), h = floats({1, 1}, {0.5f}),
                      c = floats({1, 1}, {-2});
-  const double i = sigmoid(0.5 + 0.25 - 1.0 + 0.1), f = sigmoid(1.0 - 0.5 - 0.5 + 0.2);
+  const double i = lstm_sigmoid(0.5 + 0.25 - 1.0 + 0.1), f = lstm_sigmoid(1.0 - 0.5 - 0.5 + 0.2);
   const double next = f * -2.0 + i * std::tanh(-0.5 + 1.0 + 0.3);
-  const auto y = [&](double cell) { return sigmoid(0.25 + 0.125 - cell + 0.4) * std::tanh(cell); };
+  const auto y = [&](double cell) { return lstm_sigmoid(0.25 + 0.125 - cell + 0.4) * std::tanh(cell); };
   const auto answer = [&](const Tensor& projection, const Tensor& projection_bias) {
     return as_floats(run(kFullLstm, attrs, {x, w, r, bias, peepholes, none, projection, projection_bias, h, c})[0])[0];
   };
@@ -62,8 +62,8 @@ TEST(FullLstm, IsTheFormula) {
 TEST(FullLstm, ThreeGatesShareWhatTheForgetGateLeaves) {
   const Tensor x = floats({1, 1, 1}, {1}), w = floats({3, 1, 1}, {1, 2, 3}), r = floats({3, 1, 1}, {0, 0, 0}),
                bias = floats({3, 1}, {0, 0, 0});
-  const double cell = (1.0 - sigmoid(1)) * std::tanh(2.0);
-  EXPECT_NEAR(as_floats(run(kFullLstm, with_tanh(), {x, w, r, bias})[0])[0], sigmoid(3) * std::tanh(cell), 1e-6);
+  const double cell = (1.0 - lstm_sigmoid(1)) * std::tanh(2.0);
+  EXPECT_NEAR(as_floats(run(kFullLstm, with_tanh(), {x, w, r, bias})[0])[0], lstm_sigmoid(3) * std::tanh(cell), 1e-6);
 }
 
 // The sums of a step [1, 3] are [-1.22, 1.22] after it, whatever the weights are.
@@ -72,9 +72,9 @@ TEST(FullLstm, NormalizesGates) {
                      r = floats({4, 2, 2}, std::vector<float>(16)), bias = floats({4, 2}, std::vector<float>(8)),
                      norms = floats({4, 2}, std::vector<float>(8, 2.0f));
   const auto y = as_floats(run(kFullLstm, with_tanh(), {x, w, r, bias, none, norms})[0]);
-  const double cell = sigmoid(2) * std::tanh(2.0);
-  EXPECT_NEAR(y[1], sigmoid(2) * std::tanh(cell), 1e-5);
-  EXPECT_NEAR(y[0], sigmoid(-2) * std::tanh(sigmoid(-2) * std::tanh(-2.0)), 1e-5);
+  const double cell = lstm_sigmoid(2) * std::tanh(2.0);
+  EXPECT_NEAR(y[1], lstm_sigmoid(2) * std::tanh(cell), 1e-5);
+  EXPECT_NEAR(y[0], lstm_sigmoid(-2) * std::tanh(lstm_sigmoid(-2) * std::tanh(-2.0)), 1e-5);
 }
 
 Tensor bytes(Shape shape, const std::vector<std::int8_t>& values) { return Tensor::of<std::int8_t>(shape, values); }
@@ -92,7 +92,7 @@ TEST(FullLstm, BytesAreFloatsWhereNothingIsRounded) {
 
 FixedMultiplier factor(double value) { return FixedMultiplier::of(value); }
 
-FixedLstmAttrs usual() {
+FixedLstmAttrs lstm_usual() {
   FixedLstmAttrs attrs{.hidden = factor(0x1p-23), .projection = factor(0.01), .x_zero_point = -3, .h_zero_point = 5};
   attrs.of_x.fill(factor(0.4)), attrs.of_h.fill(factor(0.3));
   attrs.hidden_zero_point = -7;
@@ -101,13 +101,13 @@ FixedLstmAttrs usual() {
 
 // Of one hidden element, by the formula in reals.
 TEST(FixedLstm, IsTheFormulaOfReals) {
-  const FixedLstmAttrs attrs = usual();
+  const FixedLstmAttrs attrs = lstm_usual();
   const Tensor x = bytes({1, 1, 1}, {97}), w = bytes({4, 1, 1}, {100, 90, 80, 70}),
                r = bytes({4, 1, 1}, {50, 40, 30, 20});
   const Tensor bias = Tensor::of<std::int32_t>({4, 1}, std::vector<std::int32_t>{1000, 2000, -500, 300});
   const auto sum = [&](double w_value, double bias_value) { return (100 * w_value + bias_value) * 0.4 / 4096; };
-  const double f = sigmoid(sum(100, 1000)), g = std::tanh(sum(90, 2000)), o = sigmoid(sum(80, -500)),
-               i = sigmoid(sum(70, 300));
+  const double f = lstm_sigmoid(sum(100, 1000)), g = std::tanh(sum(90, 2000)), o = lstm_sigmoid(sum(80, -500)),
+               i = lstm_sigmoid(sum(70, 300));
   const double c = f * 0.0 + i * g;
   const auto y = run(kFixedLstm, attrs, {x, w, r, bias})[0];
   EXPECT_NEAR(y.as<std::int8_t>()[0], o * std::tanh(c) * 128 - 7, 1.0);
@@ -128,16 +128,16 @@ TEST(Lstms, RefuseWhatDoesNotFit) {
   EXPECT_FALSE(takes(with_tanh(), kFullLstm, {&x, &x, &r, &bias}));
   EXPECT_FALSE(takes(FullLstmAttrs{.cell_clip = -1.0f}, kFullLstm, {&x, &w, &r, &bias}));
   EXPECT_FALSE(takes(FullLstmAttrs{.projection_scale = 0.0f}, kFullLstm, {&x, &w, &r, &bias}));
-  EXPECT_FALSE(takes(usual(), kFixedLstm, {&x, &w, &r, &bias}));
+  EXPECT_FALSE(takes(lstm_usual(), kFixedLstm, {&x, &w, &r, &bias}));
   const Fact x8{.dtype = DType::s8, .shape = x.shape}, w8{.dtype = DType::s8, .shape = w.shape},
       r8{.dtype = DType::s8, .shape = r.shape}, b32{.dtype = DType::s32, .shape = bias.shape};
-  EXPECT_TRUE(takes(usual(), kFixedLstm, {&x8, &w8, &r8, &b32}));
-  EXPECT_FALSE(takes(usual(), kFixedLstm, {&x8, &w8, &w8, &b32}));
+  EXPECT_TRUE(takes(lstm_usual(), kFixedLstm, {&x8, &w8, &r8, &b32}));
+  EXPECT_FALSE(takes(lstm_usual(), kFixedLstm, {&x8, &w8, &w8, &b32}));
   for (auto change :
        {+[](FixedLstmAttrs& a) { a.cell_exponent = -16; }, +[](FixedLstmAttrs& a) { a.cell_exponent = -8; },
         +[](FixedLstmAttrs& a) { a.x_zero_point = 128; }, +[](FixedLstmAttrs& a) { a.cell_clip = -1; },
         +[](FixedLstmAttrs& a) { a.hidden.shift = 31; }, +[](FixedLstmAttrs& a) { a.of_h[3].shift = -32; }}) {
-    FixedLstmAttrs attrs = usual();
+    FixedLstmAttrs attrs = lstm_usual();
     change(attrs);
     EXPECT_FALSE(takes(attrs, kFixedLstm, {&x8, &w8, &r8, &b32}));
   }
@@ -154,7 +154,7 @@ TEST(Lstms, KernelsAreTheReferences) {
       };
       const auto part = [&](DType type, Shape shape) { return projects ? made(type, std::move(shape)) : std::nullopt; };
       const DType s8 = DType::s8, f32 = DType::f32;
-      KernelCase fixed{.spec = &kFixedLstm, .attrs = usual()};
+      KernelCase fixed{.spec = &kFixedLstm, .attrs = lstm_usual()};
       fixed.inputs = {made(s8, {3, 5, 9}),
                       made(s8, {gates, hidden, 9}),
                       made(s8, {gates, hidden, outputs}),

@@ -13,9 +13,9 @@ namespace octavo {
 namespace {
 
 // Of plain, grouped and depthwise convolutions.
-Case random_case(std::mt19937& random) {
+ConvCase random_case(std::mt19937& random) {
   const auto upto = [&](unsigned most) { return static_cast<std::int64_t>(random() % most) + 1; };
-  Case c{.channels = upto(70), .out_channels = upto(70)};
+  ConvCase c{.channels = upto(70), .out_channels = upto(70)};
   const unsigned kind = random() % 4;
   if (kind == 0) c.groups = c.out_channels = c.channels;
   if (kind == 1) c.groups = 2, c.channels *= 2, c.out_channels *= 2;
@@ -26,7 +26,7 @@ Case random_case(std::mt19937& random) {
   return c;
 }
 
-Problem with_size(Case c, std::mt19937& random, unsigned seed) {
+ConvProblem with_size(ConvCase c, std::mt19937& random, unsigned seed) {
   c.batch = 1 + static_cast<std::int64_t>(random() % 3);
   c.height = 3 + static_cast<std::int64_t>(random() % 9);
   c.width = 3 + static_cast<std::int64_t>(random() % 40);
@@ -50,14 +50,14 @@ TEST(Packing, EqualKeysPackAlike) {
   const ConstantPool sink;
   std::map<std::string_view, int> equal, compared;
   for (unsigned seed = 0; seed < 150; ++seed) {
-    const Case c = random_case(random);
-    const Problem first = with_size(c, random, seed);
-    Problem second = with_size(c, random, seed);
+    const ConvCase c = random_case(random);
+    const ConvProblem first = with_size(c, random, seed);
+    ConvProblem second = with_size(c, random, seed);
     second.w = first.w, second.bias = first.bias, second.multiplier = first.multiplier, second.table = first.table;
     second.w_offset = first.w_offset;
     for (const KernelChoice* kernel : all_choices()) {
       if (kernel->code.op != "quantized_conv" || kernel->packed_layout == nullptr) continue;
-      const Runner a(*kernel, c, first), b(*kernel, c, second);
+      const ConvRunner a(*kernel, c, first), b(*kernel, c, second);
       if (!a.refusal().empty() || !b.refusal().empty()) continue;
       ++compared[kernel->code.name];
       if (key_of(*kernel, a.call(), sink) != key_of(*kernel, b.call(), sink)) continue;
@@ -71,20 +71,22 @@ TEST(Packing, EqualKeysPackAlike) {
 
 TEST(Packing, OtherConstantsAttributesAndKernelsHaveOtherKeys) {
   const ConstantPool sink;
-  Case c{.height = 8, .width = 8, .channels = 16, .out_channels = 32};
-  const Problem p = make_problem(c, 1);
-  Problem other_weight = p, other_attribute = p;
+  ConvCase c{.height = 8, .width = 8, .channels = 16, .out_channels = 32};
+  const ConvProblem p = make_problem(c, 1);
+  ConvProblem other_weight = p, other_attribute = p;
   other_weight.w = Tensor::copy_of(p.w.view());
   other_weight.w.as<std::int8_t>()[100] ^= 1;
   other_attribute.attrs.x_zero_point += 1;
   for (const char* name : {"conv_u8s8_7x4_avx512vnni", "conv_u8s8_16x16_amx_int8"}) {
     const KernelChoice& kernel = *find_choice(name);
-    const auto key = [&](const Problem& problem) { return key_of(kernel, Runner(kernel, c, problem).call(), sink); };
+    const auto key = [&](const ConvProblem& problem) {
+      return key_of(kernel, ConvRunner(kernel, c, problem).call(), sink);
+    };
     EXPECT_EQ(key(p), key(p));
     EXPECT_NE(key(p), key(other_weight));
     EXPECT_NE(key(p), key(other_attribute));
     const KernelChoice& avx2 = *find_choice("conv_u8s8_4x3_avx2");
-    EXPECT_NE(key(p), key_of(avx2, Runner(avx2, c, p).call(), sink));
+    EXPECT_NE(key(p), key_of(avx2, ConvRunner(avx2, c, p).call(), sink));
   }
 }
 

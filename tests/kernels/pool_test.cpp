@@ -15,7 +15,7 @@ struct PoolCase {
   Shape x;  // channels_last
   Window window;
 };
-const PoolCase kCases[] = {
+const PoolCase kPoolCases[] = {
     {{1, 9, 9, 64}, {{3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}}},
     {{2, 8, 7, 35}, {{2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}}},
     {{1, 10, 10, 3}, {{3, 2}, {1, 3}, {2, 1}, {2, 0}, {1, 1}}},
@@ -32,7 +32,7 @@ Shape channels_first(const Shape& x) {
 TEST(PoolKernels, Max) {
   std::mt19937 random(1);
   std::set<std::string> ran;
-  for (const PoolCase& pool : kCases) {
+  for (const PoolCase& pool : kPoolCases) {
     for (DType dtype : {DType::u8, DType::s8, DType::f32}) {
       for (Rounding rounding : {Rounding::floor, Rounding::ceil}) {
         ran.merge(check_kernels({.spec = &kMaxPool,
@@ -53,7 +53,7 @@ TEST(PoolKernels, MaxLetsNanWinAndKeepsSignedZeros) {
   const float values[] = {NAN, -0.0f, 0.0f, -INFINITY, INFINITY, -1.0f};
   for (float& value : x.span<float>()) value = values[random() % 40 == 0 ? 0 : 1 + random() % 5];
   EXPECT_FALSE(check_kernels({.spec = &kMaxPool,
-                              .attrs = MaxPoolAttrs{kCases[0].window, Rounding::floor, Layout::channels_last},
+                              .attrs = MaxPoolAttrs{kPoolCases[0].window, Rounding::floor, Layout::channels_last},
                               .inputs = {x}})
                    .empty());
 }
@@ -75,7 +75,7 @@ TEST(PoolKernels, OneAndThreeAxes) {
 TEST(PoolKernels, Average) {
   std::mt19937 random(4);
   std::set<std::string> ran;
-  for (const PoolCase& pool : kCases) {
+  for (const PoolCase& pool : kPoolCases) {
     for (bool count_include_pad : {false, true}) {
       for (Rounding rounding : {Rounding::floor, Rounding::ceil}) {
         for (Layout layout : {Layout::channels_last, Layout::channels_first}) {
@@ -93,7 +93,7 @@ TEST(PoolKernels, Average) {
 TEST(PoolKernels, Quantized) {
   std::mt19937 random(5);
   std::set<std::string> ran;
-  for (const PoolCase& pool : kCases) {
+  for (const PoolCase& pool : kPoolCases) {
     for (DType x : {DType::u8, DType::s8}) {
       for (int variant = 0; variant < 8; ++variant) {
         QuantizedPoolAttrs attrs{

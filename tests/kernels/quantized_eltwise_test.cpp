@@ -26,7 +26,7 @@ const Shapes kShapes[] = {
 enum class Kind { add, mul, integer_add };
 
 // Stored as `to` with `shift` added to both operands (but of integer_add) and the result.
-Epilogue epilogue_of(Kind kind, DType to, std::int32_t shift) {
+Epilogue quantized_eltwise_epilogue_of(Kind kind, DType to, std::int32_t shift) {
   const IntegerRange range = range_of(to);
   const Round round{.after = shift,
                     .lowest = static_cast<std::int32_t>(range.lowest) + 3,
@@ -42,7 +42,7 @@ Epilogue epilogue_of(Kind kind, DType to, std::int32_t shift) {
 
 class QuantizedEltwise : public ::testing::TestWithParam<Kind> {};
 
-std::set<std::string> check(const Epilogue& epilogue, std::vector<std::optional<Tensor>> inputs) {
+std::set<std::string> check_quantized_eltwise(const Epilogue& epilogue, std::vector<std::optional<Tensor>> inputs) {
   return check_kernels(
       {.spec = &kQuantizedElementwise, .attrs = QuantizedElementwiseAttrs{epilogue}, .inputs = std::move(inputs)});
 }
@@ -54,11 +54,11 @@ TEST_P(QuantizedEltwise, EqualsTheReference) {
     for (DType a : {DType::u8, DType::s8}) {
       for (DType b : {DType::u8, DType::s8}) {
         for (DType to : {DType::u8, DType::s8}) {
-          Epilogue epilogue = epilogue_of(GetParam(), to, 0);
+          Epilogue epilogue = quantized_eltwise_epilogue_of(GetParam(), to, 0);
           const Tensor x = random_tensor(random, a, shapes.a), y = random_tensor(random, b, shapes.b);
-          ran.merge(check(epilogue, {x, y}));
+          ran.merge(check_quantized_eltwise(epilogue, {x, y}));
           epilogue.stages.emplace_back(Lookup{});
-          ran.merge(check(epilogue, {x, y, random_tensor(random, DType::s8, {256})}));
+          ran.merge(check_quantized_eltwise(epilogue, {x, y, random_tensor(random, DType::s8, {256})}));
         }
       }
     }
@@ -68,30 +68,32 @@ TEST_P(QuantizedEltwise, EqualsTheReference) {
 
 TEST_P(QuantizedEltwise, ShiftsRelabelledValues) {
   std::mt19937 random(2);
-  const Epilogue epilogue = epilogue_of(GetParam(), DType::u8, 128);
-  EXPECT_FALSE(check(epilogue, {random_tensor(random, DType::u8, {3, 100}), random_tensor(random, DType::u8, {3, 100})})
+  const Epilogue epilogue = quantized_eltwise_epilogue_of(GetParam(), DType::u8, 128);
+  EXPECT_FALSE(check_quantized_eltwise(
+                   epilogue, {random_tensor(random, DType::u8, {3, 100}), random_tensor(random, DType::u8, {3, 100})})
                    .empty());
 }
 
 // Ratios of one half make many ties.
 TEST_P(QuantizedEltwise, RoundsTies) {
   std::mt19937 random(3);
-  Epilogue epilogue = epilogue_of(GetParam(), DType::u8, 0);
+  Epilogue epilogue = quantized_eltwise_epilogue_of(GetParam(), DType::u8, 0);
   const AddForm form = AddForm::of(0.5f, 0, 0.5f, 0, 1.0f, 7);
   if (GetParam() == Kind::add) epilogue.stages[0] = AddReal{Side::first, form.a_ratio, form.b_ratio, form.fixed};
   if (GetParam() == Kind::mul) std::get<Affine>(epilogue.stages[1]).multiplier = 0.5f;
   if (GetParam() == Kind::integer_add)
     std::get<AddInteger>(epilogue.stages[0]).form = IntegerAddForm::of(0.5f, 0, 0.5f, 0, 1.0f, 7, 1);
-  EXPECT_FALSE(
-      check(epilogue, {random_tensor(random, DType::u8, {256, 16}), random_tensor(random, DType::u8, {256, 16})})
-          .empty());
+  EXPECT_FALSE(check_quantized_eltwise(
+                   epilogue, {random_tensor(random, DType::u8, {256, 16}), random_tensor(random, DType::u8, {256, 16})})
+                   .empty());
 }
 
 // Of a product whose zero point is added after the rounding.
 TEST(QuantizedMul, ShiftsByAnyZeroPoint) {
   std::mt19937 random(4);
   const Epilogue epilogue{{Multiply{}, Affine{0.004f}, Round{.after = 31}}, DType::u8};
-  EXPECT_FALSE(check(epilogue, {random_tensor(random, DType::u8, {7, 100}), random_tensor(random, DType::u8, {7, 100})})
+  EXPECT_FALSE(check_quantized_eltwise(
+                   epilogue, {random_tensor(random, DType::u8, {7, 100}), random_tensor(random, DType::u8, {7, 100})})
                    .empty());
 }
 

@@ -15,14 +15,14 @@ namespace {
 using K = RecurrenceKind;
 using Values = std::vector<float>;
 
-RecurrenceAttrs usual(K kind, bool is_backward = false) {
-  const UnaryAttrs sigmoid{UnaryKind::sigmoid}, tanh{UnaryKind::tanh};
-  return {.kind = kind, .is_backward = is_backward, .gate = sigmoid, .candidate = tanh, .output = tanh};
+RecurrenceAttrs recurrence_usual(K kind, bool is_backward = false) {
+  const UnaryAttrs recurrence_sigmoid{UnaryKind::sigmoid}, tanh{UnaryKind::tanh};
+  return {.kind = kind, .is_backward = is_backward, .gate = recurrence_sigmoid, .candidate = tanh, .output = tanh};
 }
 
-double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+double recurrence_sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 
-std::vector<Tensor> answers_of(const RecurrenceAttrs& attrs, const std::vector<Tensor>& inputs) {
+std::vector<Tensor> recurrence_answers_of(const RecurrenceAttrs& attrs, const std::vector<Tensor>& inputs) {
   std::vector<ConstTensorView> views;
   for (const Tensor& input : inputs) views.push_back(input.elements() == 0 ? ConstTensorView{} : input.view());
   auto results = evaluate_op(kRecurrence, attrs, views);
@@ -35,41 +35,45 @@ TEST(Recurrence, EndsWhereASequenceEndsAndBeginsThereBackwards) {
   RecurrenceAttrs attrs{.kind = K::simple};
   const Tensor x = floats({3, 2, 1}, {1, 10, 2, 20, 3, 30}), w = floats({1, 1}, {1}), none;
   const Tensor lengths = Tensor::of<std::int32_t>(Shape{2}, {2, 9});
-  const auto forward = answers_of(attrs, {x, w, none, floats({2, 1}, {100, 200}), none, none, lengths});
+  const auto forward = recurrence_answers_of(attrs, {x, w, none, floats({2, 1}, {100, 200}), none, none, lengths});
   EXPECT_EQ(as_floats(forward[0]), (Values{101, 210, 103, 230, 0, 260}));
   EXPECT_EQ(as_floats(forward[1]), (Values{103, 260}));
   attrs.is_backward = true;
-  const auto backward = answers_of(attrs, {x, w, none, none, none, none, lengths});
+  const auto backward = recurrence_answers_of(attrs, {x, w, none, none, none, none, lengths});
   EXPECT_EQ(as_floats(backward[0]), (Values{3, 60, 2, 50, 0, 30}));
   EXPECT_EQ(as_floats(backward[1]), (Values{3, 60}));
-  const auto negative = answers_of(attrs, {x, w, none, none, none, none, Tensor::of<std::int32_t>(Shape{2}, {-1, 0})});
+  const auto negative =
+      recurrence_answers_of(attrs, {x, w, none, none, none, none, Tensor::of<std::int32_t>(Shape{2}, {-1, 0})});
   EXPECT_EQ(as_floats(negative[0]), Values(6, 0.0f));
 }
 
 TEST(Recurrence, IsTheFormulaOfLstms) {
-  RecurrenceAttrs attrs = usual(K::lstm);
+  RecurrenceAttrs attrs = recurrence_usual(K::lstm);
   const Tensor none, x = floats({1, 1, 4}, {0.5f, -0.25f, 1, 2}), w = floats({1, 4}, {1, 2, -1, 0.5f});
   const Tensor h = floats({1, 1}, {0.5f}), c = floats({1, 1}, {-2}), p = floats({3, 1}, {0.5f, 0.25f, -1});
-  const auto y = answers_of(attrs, {x, w, none, h, c, p});
-  const double i = sigmoid(0.5 + 0.5 - 1.0), f = sigmoid(1.0 - 0.5 + 2.0);
+  const auto y = recurrence_answers_of(attrs, {x, w, none, h, c, p});
+  const double i = recurrence_sigmoid(0.5 + 0.5 - 1.0), f = recurrence_sigmoid(1.0 - 0.5 + 2.0);
   const double next = f * -2.0 + i * std::tanh(2.25);
-  const double o = sigmoid(-0.25 + 1.0 + 0.25 * next);
+  const double o = recurrence_sigmoid(-0.25 + 1.0 + 0.25 * next);
   EXPECT_NEAR(as_floats(y[1])[0], o * std::tanh(next), 1e-6);
   EXPECT_NEAR(as_floats(y[1])[1], next, 1e-6);
   attrs.couples_gates = true;
-  EXPECT_NEAR(as_floats(answers_of(attrs, {x, w, none, h, c, p})[1])[1], (1 - i) * -2.0 + i * std::tanh(2.25), 1e-6);
+  EXPECT_NEAR(as_floats(recurrence_answers_of(attrs, {x, w, none, h, c, p})[1])[1],
+              (1 - i) * -2.0 + i * std::tanh(2.25), 1e-6);
   attrs.clip = 1.0f;
-  EXPECT_NEAR(as_floats(answers_of(attrs, {x, w, none, h, c, p})[1])[1], (1 - i) * -2.0 + i * std::tanh(1.0), 1e-6);
+  EXPECT_NEAR(as_floats(recurrence_answers_of(attrs, {x, w, none, h, c, p})[1])[1], (1 - i) * -2.0 + i * std::tanh(1.0),
+              1e-6);
 }
 
 TEST(Recurrence, IsTheFormulaOfGrus) {
-  RecurrenceAttrs attrs = usual(K::gru);
+  RecurrenceAttrs attrs = recurrence_usual(K::gru);
   const Tensor none, x = floats({1, 1, 3}, {0.5f, -0.25f, 1}), w = floats({1, 3}, {1, 2, -1});
   const Tensor h = floats({1, 1}, {0.5f}), bias = floats({1}, {0.125f});
-  const double z = sigmoid(1.0), r = sigmoid(0.75);
-  EXPECT_NEAR(as_floats(answers_of(attrs, {x, w, none, h})[0])[0], z * 0.5 + (1 - z) * std::tanh(1.0 - r * 0.5), 1e-6);
+  const double z = recurrence_sigmoid(1.0), r = recurrence_sigmoid(0.75);
+  EXPECT_NEAR(as_floats(recurrence_answers_of(attrs, {x, w, none, h})[0])[0],
+              z * 0.5 + (1 - z) * std::tanh(1.0 - r * 0.5), 1e-6);
   attrs.resets_after_product = true;
-  EXPECT_NEAR(as_floats(answers_of(attrs, {x, w, bias, h})[0])[0],
+  EXPECT_NEAR(as_floats(recurrence_answers_of(attrs, {x, w, bias, h})[0])[0],
               z * 0.5 + (1 - z) * std::tanh(1.0 + r * (-0.5 + 0.125)), 1e-6);
 }
 
@@ -79,14 +83,14 @@ TEST(Recurrence, RefusesWhatDoesNotFit) {
   const auto takes = [](const RecurrenceAttrs& attrs, std::vector<const Fact*> inputs) {
     return infer_checked(kRecurrence, attrs, inputs).ok();
   };
-  EXPECT_TRUE(takes(usual(K::lstm), {&x, &w, nullptr, &h, &h, nullptr, &lengths}));
-  EXPECT_FALSE(takes(usual(K::lstm), {&x, &w, nullptr, &wide}));
-  EXPECT_FALSE(takes(usual(K::lstm), {&x, &w, nullptr, nullptr, nullptr, &h}));
-  EXPECT_FALSE(takes(usual(K::lstm), {&x, &w, nullptr, nullptr, nullptr, nullptr, &h}));
-  EXPECT_FALSE(takes(usual(K::gru), {&x, &w}));
-  EXPECT_FALSE(takes(usual(K::lstm), {&x, &x}));
-  EXPECT_FALSE(takes(usual(K::lstm), {&w, &w}));
-  RecurrenceAttrs attrs = usual(K::gru);
+  EXPECT_TRUE(takes(recurrence_usual(K::lstm), {&x, &w, nullptr, &h, &h, nullptr, &lengths}));
+  EXPECT_FALSE(takes(recurrence_usual(K::lstm), {&x, &w, nullptr, &wide}));
+  EXPECT_FALSE(takes(recurrence_usual(K::lstm), {&x, &w, nullptr, nullptr, nullptr, &h}));
+  EXPECT_FALSE(takes(recurrence_usual(K::lstm), {&x, &w, nullptr, nullptr, nullptr, nullptr, &h}));
+  EXPECT_FALSE(takes(recurrence_usual(K::gru), {&x, &w}));
+  EXPECT_FALSE(takes(recurrence_usual(K::lstm), {&x, &x}));
+  EXPECT_FALSE(takes(recurrence_usual(K::lstm), {&w, &w}));
+  RecurrenceAttrs attrs = recurrence_usual(K::gru);
   const Fact gates{.shape = Shape{5, 2, 6}}, products{.shape = Shape{2, 6}}, bias{.shape = Shape{2}};
   EXPECT_TRUE(takes(attrs, {&gates, &products}));
   EXPECT_FALSE(takes(attrs, {&gates, &products, &bias}));
@@ -106,7 +110,7 @@ TEST(Recurrence, KernelsHaveTheReferencesBits) {
   for (const K kind : {K::simple, K::gru, K::lstm}) {
     for (const std::int64_t hidden : {1, 7, 16, 33, 70}) {
       for (const std::int64_t batch : {1, 2, 7}) {
-        RecurrenceAttrs attrs = usual(kind, batch == 2);
+        RecurrenceAttrs attrs = recurrence_usual(kind, batch == 2);
         attrs.resets_after_product = kind == K::gru && hidden % 2 == 1;
         attrs.couples_gates = kind == K::lstm && hidden == 7;
         if (hidden == 33) attrs.clip = 0.75f;

@@ -30,13 +30,13 @@ TEST(Schedules, AreNumbersWithNames) {
 }
 
 // Draws shapes for a kernel, and for each some of its schedules.
-int check_kernel(const KernelChoice& kernel, Case (*drawn)(Draw&), int shapes, int of_each, unsigned seed) {
+int check_kernel(const KernelChoice& kernel, ConvCase (*drawn)(Draw&), int shapes, int of_each, unsigned seed) {
   Draw draw(seed);
   int checked = 0;
   for (int i = 0; i < shapes; ++i) {
-    const Case c = drawn(draw);
-    const Problem p = make_problem(c, static_cast<unsigned>(i));
-    Runner runner(kernel, c, p);
+    const ConvCase c = drawn(draw);
+    const ConvProblem p = make_problem(c, static_cast<unsigned>(i));
+    ConvRunner runner(kernel, c, p);
     if (!runner.refusal().empty()) continue;
     const int threads = static_cast<int>(draw(0, 1)) * 2 + 1;
     const std::vector<Candidate> all = kernel.candidates(runner.call(), host_machine(), threads);
@@ -54,8 +54,8 @@ int check_kernel(const KernelChoice& kernel, Case (*drawn)(Draw&), int shapes, i
   return checked;
 }
 
-Case draw_winograd_case(Draw& draw) {
-  Case c = draw_case(draw);
+ConvCase draw_winograd_case(Draw& draw) {
+  ConvCase c = draw_case(draw);
   c.kernel_h = c.kernel_w = 3;
   c.bottom += 3, c.right += 3;
   c.stride_h = c.stride_w = c.dilation_h = c.dilation_w = 1;
@@ -66,7 +66,7 @@ Case draw_winograd_case(Draw& draw) {
   return c;
 }
 
-int check_kernels(std::span<const KernelChoice> kernels, Case (*drawn)(Draw&), int shapes, int of_each) {
+int check_schedules(std::span<const KernelChoice> kernels, ConvCase (*drawn)(Draw&), int shapes, int of_each) {
   int checked = 0;
   for (const KernelChoice& kernel : kernels) {
     // Schedules of AMX: amx_schedule_test.cpp.
@@ -78,31 +78,31 @@ int check_kernels(std::span<const KernelChoice> kernels, Case (*drawn)(Draw&), i
 
 TEST(ConvSchedules, GiveTheSameBits) {
   if (host_machine().isa == IsaSet{}) GTEST_SKIP() << "needs avx2 or neon: no kernel of the family ran";
-  EXPECT_GE(check_kernels(conv_choices(), draw_case, 20, 4), 80);
+  EXPECT_GE(check_schedules(conv_choices(), draw_case, 20, 4), 80);
 }
 
 TEST(ConvSchedulesLong, GiveTheSameBits) {
   if (host_machine().isa == IsaSet{}) GTEST_SKIP() << "needs avx2 or neon: no kernel of the family ran";
-  EXPECT_GE(check_kernels(conv_choices(), draw_case, 400, 5), 2000);
+  EXPECT_GE(check_schedules(conv_choices(), draw_case, 400, 5), 2000);
 }
 
 TEST(WinogradSchedules, GiveTheSameBits) {
   if (!host_machine().isa.has(Isa::avx2)) GTEST_SKIP() << "needs avx2: no kernel of the family ran";
-  EXPECT_GE(check_kernels(winograd_choices(), draw_winograd_case, 15, 4), 60);
+  EXPECT_GE(check_schedules(winograd_choices(), draw_winograd_case, 15, 4), 60);
 }
 
 TEST(WinogradSchedulesLong, GiveTheSameBits) {
   if (!host_machine().isa.has(Isa::avx2)) GTEST_SKIP() << "needs avx2: no kernel of the family ran";
-  EXPECT_GE(check_kernels(winograd_choices(), draw_winograd_case, 300, 5), 1500);
+  EXPECT_GE(check_schedules(winograd_choices(), draw_winograd_case, 300, 5), 1500);
 }
 
 TEST(ConvSchedules, IllegalOnesAreRefused) {
   if (host_machine().isa == IsaSet{}) GTEST_SKIP() << "needs avx2 or neon: no kernel of the family ran";
-  const Case c{.height = 14, .width = 14, .channels = 64, .out_channels = 200, .kernel_h = 3, .kernel_w = 3};
-  const Problem p = make_problem(c, 1);
+  const ConvCase c{.height = 14, .width = 14, .channels = 64, .out_channels = 200, .kernel_h = 3, .kernel_w = 3};
+  const ConvProblem p = make_problem(c, 1);
   for (const KernelChoice& kernel : conv_choices()) {
     if (kernel.code.needs == Isa::amx_int8 || !host_machine().isa.has(kernel.code.needs)) continue;
-    Runner runner(kernel, c, p);
+    ConvRunner runner(kernel, c, p);
     if (!runner.refusal().empty()) continue;
     runner.prepare(1);
     const auto refused = [&](const std::vector<std::byte>& bytes) {

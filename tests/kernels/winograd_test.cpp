@@ -22,11 +22,11 @@ std::vector<KernelChoice> kernels_of_this_machine() {
 }
 
 // A 3x3 convolution of stride 1 with a border of 1, unless the case says otherwise.
-void check_3x3(Case c, unsigned seed) {
+void check_3x3(ConvCase c, unsigned seed) {
   c.kernel_h = c.kernel_w = 3;
   check(c, seed, kernels_of_this_machine());
 }
-Case bordered(Case c) {
+ConvCase bordered(ConvCase c) {
   c.top = c.left = c.bottom = c.right = 1;
   return c;
 }
@@ -72,12 +72,12 @@ TEST(Winograd, ManyTilesAndThreads) {
 TEST(Winograd, WeightsBeyondTheBoundAreSplit) {
   for (std::int64_t channels : {113, 114, 115, 128, 229, 300, 512}) {
     for (std::int8_t extreme : {std::int8_t{-128}, std::int8_t{127}}) {
-      const Case c = bordered({.height = 6,
-                               .width = 6,
-                               .channels = channels,
-                               .out_channels = 36,
-                               .least_weight = extreme,
-                               .greatest_weight = extreme});
+      const ConvCase c = bordered({.height = 6,
+                                   .width = 6,
+                                   .channels = channels,
+                                   .out_channels = 36,
+                                   .least_weight = extreme,
+                                   .greatest_weight = extreme});
       check_3x3(c, 8);
     }
   }
@@ -85,17 +85,17 @@ TEST(Winograd, WeightsBeyondTheBoundAreSplit) {
 
 // The bound is not for show: beyond it one part is not enough.
 TEST(Winograd, WithoutTheSplitAnswersAreWrong) {
-  const Case c{.height = 3,
-               .width = 3,
-               .channels = 300,
-               .out_channels = 8,
-               .kernel_h = 3,
-               .kernel_w = 3,
-               .to = DType::s32,
-               .least_weight = 127};
-  const Problem p = make_problem(c, 15);
+  const ConvCase c{.height = 3,
+                   .width = 3,
+                   .channels = 300,
+                   .out_channels = 8,
+                   .kernel_h = 3,
+                   .kernel_w = 3,
+                   .to = DType::s32,
+                   .least_weight = 127};
+  const ConvProblem p = make_problem(c, 15);
   for (const KernelChoice& kernel : kernels_of_this_machine()) {
-    Runner runner(kernel, c, p);
+    ConvRunner runner(kernel, c, p);
     runner.prepare(1);
     EXPECT_TRUE(runner.run(p, 1) == p.expected) << kernel.code.name;
     Tensor one_part(DType::s32, {1});
@@ -112,26 +112,26 @@ TEST(Winograd, WithoutTheSplitAnswersAreWrong) {
 
 TEST(Winograd, Epilogues) {
   for (std::int64_t oc : {13, 16, 32, 47, 64}) {
-    Case c = bordered({.height = 6, .width = 11, .channels = 12, .out_channels = oc});
+    ConvCase c = bordered({.height = 6, .width = 11, .channels = 12, .out_channels = oc});
     for (DType to : {DType::s32, DType::f32}) {
       c.to = to;
       check_3x3(c, 9);
     }
     for (Addition residual :
          {Addition::before_rounding, Addition::real_first, Addition::real_second, Addition::integer}) {
-      Case r = bordered({.height = 6,
-                         .width = 11,
-                         .channels = 12,
-                         .out_channels = oc,
-                         .zero_point = 120,
-                         .residual = residual,
-                         .shift = 128});
+      ConvCase r = bordered({.height = 6,
+                             .width = 11,
+                             .channels = 12,
+                             .out_channels = oc,
+                             .zero_point = 120,
+                             .residual = residual,
+                             .shift = 128});
       check_3x3(r, 10);
       r.to = DType::s8, r.residual_type = DType::s8, r.zero_point = -9, r.lowest = -128, r.highest = 127, r.shift = 0;
       check_3x3(r, 11);
     }
     for (Addition residual : {Addition::none, Addition::before_rounding}) {
-      Case words = bordered({.height = 6, .width = 11, .channels = 12, .out_channels = oc});
+      ConvCase words = bordered({.height = 6, .width = 11, .channels = 12, .out_channels = oc});
       words.to = words.residual_type = DType::s16, words.lowest = -32768, words.highest = 32767;
       words.residual = residual;
       check_3x3(words, 14);
@@ -154,11 +154,11 @@ TEST(Winograd, RandomCases) {
     return lowest + static_cast<int>(random() % static_cast<unsigned>(highest - lowest + 1));
   };
   for (int i = 0; i < 60 && !HasFatalFailure(); ++i) {
-    Case c{.batch = pick(1, 3),
-           .height = pick(3, 20),
-           .width = pick(3, 40),
-           .channels = pick(1, 90),
-           .out_channels = pick(1, 100)};
+    ConvCase c{.batch = pick(1, 3),
+               .height = pick(3, 20),
+               .width = pick(3, 40),
+               .channels = pick(1, 90),
+               .out_channels = pick(1, 100)};
     c.top = pick(0, 2), c.left = pick(0, 2), c.bottom = pick(0, 2), c.right = pick(0, 2);
     c.zero_point = pick(0, 255), c.residual = static_cast<Addition>(pick(0, 4)), c.has_table = pick(0, 3) == 0;
     check_3x3(c, random());
@@ -166,8 +166,8 @@ TEST(Winograd, RandomCases) {
 }
 
 TEST(Winograd, ShapesThatAreRefused) {
-  const auto refusal = [](const Case& c) {
-    const Problem p = make_problem(c, 14);
+  const auto refusal = [](const ConvCase& c) {
+    const ConvProblem p = make_problem(c, 14);
     return winograd_geometry_refusal(p.attrs, p.x_shape, p.w_shape);
   };
   EXPECT_NE(refusal({.kernel_h = 3, .kernel_w = 1}), "");

@@ -6,7 +6,7 @@
 namespace octavo {
 namespace {
 
-ValueId quantize(GraphBuilder& b, ValueId x, Profile profile, float scale, int zero) {
+ValueId fixed_table_quantize(GraphBuilder& b, ValueId x, Profile profile, float scale, int zero) {
   return b.add(kQuantize, QuantizeAttrs{.profile = profile}, {x, b.scalar(scale), b.zero_point(DType::u8, zero)});
 }
 
@@ -14,7 +14,7 @@ ValueId quantize(GraphBuilder& b, ValueId x, Profile profile, float scale, int z
 TEST(FixedTable, LogisticRoundsItsExponential) {
   GraphBuilder b;
   const ValueId x = b.dequantize(b.input(DType::u8, {2}), 0x1p-7f, 128);
-  b.output(quantize(b, b.unary(UnaryKind::sigmoid, x), Profile::tflite_double, 0x1p-8f, 0));
+  b.output(fixed_table_quantize(b, b.unary(UnaryKind::sigmoid, x), Profile::tflite_double, 0x1p-8f, 0));
   EXPECT_EQ(rewrite(b.graph, "fixed_table", fixed_table).applied(), 1);
   const std::vector<Tensor> inputs = {Tensor::of<std::uint8_t>(Shape{2}, std::vector<std::uint8_t>{129, 255})};
   const Tensor y = evaluate(b.graph, inputs)->front();
@@ -40,7 +40,7 @@ TEST(FixedTable, LeavesXnnpackItsOwn) {
   for (const UnaryKind kind : {UnaryKind::sigmoid, UnaryKind::leaky_relu}) {
     GraphBuilder b;
     const ValueId x = b.dequantize(b.input(DType::u8, {2}), 0x1p-7f, 128);
-    b.output(quantize(b, b.unary(kind, x, 0.3f), Profile::tflite_xnnpack, 0x1p-8f, 0));
+    b.output(fixed_table_quantize(b, b.unary(kind, x, 0.3f), Profile::tflite_xnnpack, 0x1p-8f, 0));
     EXPECT_EQ(refusal(b.graph, fixed_table), "");
   }
 }

@@ -8,7 +8,7 @@
 namespace octavo {
 namespace {
 
-ValueId quantize(GraphBuilder& b, ValueId x, Profile profile, float scale, int zero) {
+ValueId last_axis_quantize(GraphBuilder& b, ValueId x, Profile profile, float scale, int zero) {
   return b.add(kQuantize, QuantizeAttrs{.profile = profile}, {x, b.scalar(scale), b.zero_point(DType::u8, zero)});
 }
 
@@ -33,7 +33,7 @@ void expect_same_lines(const Matcher& rule, const Make& make) {
 TEST(WithAxisLast, Softmax) {
   expect_same_lines(fuse_softmax, [](GraphBuilder& b, ValueId x, std::int64_t axis) {
     const ValueId y = b.add(kSoftmax, SoftmaxAttrs{.axis = axis}, {b.dequantize(x, 0.1f, 100)});
-    b.output(quantize(b, y, Profile::tflite_xnnpack, 0x1p-8f, 0));
+    b.output(last_axis_quantize(b, y, Profile::tflite_xnnpack, 0x1p-8f, 0));
   });
 }
 
@@ -42,7 +42,7 @@ TEST(WithAxisLast, L2Normalization) {
     const ValueId x = b.dequantize(q, 0.1f, 100);
     const ValueId norm = b.add(kReduce, ReduceAttrs{ReduceKind::l2, {axis}, true}, {x});
     const ValueId y = b.binary(BinaryKind::div, x, b.binary(BinaryKind::max, norm, b.scalar(1e-6f)));
-    b.output(quantize(b, y, Profile::tflite_double, 0x1p-7f, 128));
+    b.output(last_axis_quantize(b, y, Profile::tflite_double, 0x1p-7f, 128));
   });
 }
 

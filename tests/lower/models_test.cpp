@@ -11,7 +11,7 @@
 namespace octavo {
 namespace {
 
-std::filesystem::path data_folder() {
+std::filesystem::path models_data_folder() {
   if (const char* folder = std::getenv("OCTAVO_DATA")) return folder;
   return std::filesystem::path(OCTAVO_SOURCE_DIR) / ".." / "shared" / "data";
 }
@@ -19,7 +19,7 @@ std::filesystem::path data_folder() {
 // The graph of a model of the data folder; nothing where the folder is not there.
 std::optional<Graph> model(const std::string& name) {
   const bool is_tflite = name.ends_with(".tflite");
-  const auto path = data_folder() / "models" / (is_tflite ? name : name + ".onnx");
+  const auto path = models_data_folder() / "models" / (is_tflite ? name : name + ".onnx");
   if (!std::filesystem::exists(path)) return std::nullopt;
   auto imported = import_model(path.string(), {});
   EXPECT_TRUE(imported.ok()) << (imported.ok() ? "" : to_string(imported.errors()));
@@ -27,7 +27,7 @@ std::optional<Graph> model(const std::string& name) {
   return std::move(imported->graph);
 }
 
-LowerReport lowered(Graph& graph, Precision precision) {
+LowerReport models_lowered(Graph& graph, Precision precision) {
   auto report = lower(graph, {.precision = precision});
   EXPECT_TRUE(report.ok()) << (report.ok() ? "" : to_string(report.errors()));
   return report.ok() ? *report : LowerReport{};
@@ -116,14 +116,15 @@ const Expected kQuantized[] = {
 };
 
 TEST(LowerModels, QuantizedOnesAreIntegersThroughout) {
-  if (!std::filesystem::exists(data_folder() / "models")) GTEST_SKIP() << "needs models at " << data_folder();
+  if (!std::filesystem::exists(models_data_folder() / "models"))
+    GTEST_SKIP() << "needs models at " << models_data_folder();
   for (const Expected& expected : kQuantized) {
     std::vector<std::string> first_list;
     for (const char* dialect : expected.dialects) {
       SCOPED_TRACE(std::string(expected.family) + dialect);
       auto graph = model(std::string(expected.family) + dialect);
       ASSERT_TRUE(graph.has_value());
-      const LowerReport report = lowered(*graph, Precision::int8);
+      const LowerReport report = models_lowered(*graph, Precision::int8);
       EXPECT_EQ(operators(*graph), expected.counts);
       for (const Island& island : report.islands) ADD_FAILURE() << island.node << ": " << island.reason;
       if (first_list.empty()) first_list = operator_list(*graph);
@@ -134,7 +135,8 @@ TEST(LowerModels, QuantizedOnesAreIntegersThroughout) {
 
 // The same network through another door: only what stands at the ends may differ, where the files differ.
 TEST(LowerModels, TfliteIsItsOnnxTwin) {
-  if (!std::filesystem::exists(data_folder() / "models")) GTEST_SKIP() << "needs models at " << data_folder();
+  if (!std::filesystem::exists(models_data_folder() / "models"))
+    GTEST_SKIP() << "needs models at " << models_data_folder();
   const std::pair<const char*, const char*> twins[] = {
       {"mobilenet_v2_tf2ptq_qdq", "tf2_mobilenet_v2_1.0_224_ptq.tflite"},
       {"mlperf_resnet8_int8_qdq", "mlperf_ic_resnet8_int8.tflite"}};
@@ -149,8 +151,8 @@ TEST(LowerModels, TfliteIsItsOnnxTwin) {
     SCOPED_TRACE(tflite);
     auto first = model(onnx), second = model(tflite);
     ASSERT_TRUE(first.has_value() && second.has_value());
-    lowered(*first, Precision::int8);
-    const LowerReport report = lowered(*second, Precision::int8);
+    models_lowered(*first, Precision::int8);
+    const LowerReport report = models_lowered(*second, Precision::int8);
     for (const Island& island : report.islands) ADD_FAILURE() << island.node << ": " << island.reason;
     EXPECT_EQ(inner(*second), inner(*first));
     // s8 inputs and outputs are relabelled, nothing else is converted.
@@ -161,24 +163,26 @@ TEST(LowerModels, TfliteIsItsOnnxTwin) {
 }
 
 TEST(LowerModels, AnswersStay) {
-  if (!std::filesystem::exists(data_folder() / "models")) GTEST_SKIP() << "needs models at " << data_folder();
+  if (!std::filesystem::exists(models_data_folder() / "models"))
+    GTEST_SKIP() << "needs models at " << models_data_folder();
   for (const char* name : {"cifar10_resnet20_ort_qdq_s8s8_perch", "cifar10_resnet20_ort_qdq_u8s8_perch",
                            "cifar10_resnet20_ort_qop_u8s8_perch", "mlperf_resnet8_int8_qdq"}) {
     SCOPED_TRACE(name);
     auto graph = model(name);
     ASSERT_TRUE(graph.has_value());
     const std::vector<Tensor> before = answers(*graph);
-    lowered(*graph, Precision::int8);
+    models_lowered(*graph, Precision::int8);
     EXPECT_EQ(answers(*graph), before);
   }
 }
 
 TEST(LowerModels, FloatOnesFuse) {
-  if (!std::filesystem::exists(data_folder() / "models")) GTEST_SKIP() << "needs models at " << data_folder();
+  if (!std::filesystem::exists(models_data_folder() / "models"))
+    GTEST_SKIP() << "needs models at " << models_data_folder();
   auto graph = model("cifar10_resnet20_fp32");
   ASSERT_TRUE(graph.has_value());
   const std::vector<Tensor> before = answers(*graph);
-  lowered(*graph, Precision::fp32);
+  models_lowered(*graph, Precision::fp32);
   EXPECT_EQ(operators(*graph),
             (Counts{{"fused_conv", 20}, {"pad", 2}, {"reduce", 1}, {"reshape", 1}, {"slice", 2}, {"transpose", 1}}));
   const std::vector<Tensor> after = answers(*graph);
@@ -187,25 +191,27 @@ TEST(LowerModels, FloatOnesFuse) {
 }
 
 TEST(LowerModels, FloatOfAQuantizedFileHasNoPairs) {
-  if (!std::filesystem::exists(data_folder() / "models")) GTEST_SKIP() << "needs models at " << data_folder();
+  if (!std::filesystem::exists(models_data_folder() / "models"))
+    GTEST_SKIP() << "needs models at " << models_data_folder();
   for (const char* name : {"mobilenet_v2_torchvision_ort_qdq_s8s8_perch", "squeezenet1_1_ort_qop_u8u8_pertensor",
                            "cifar10_resnet20_ort_qop_u8s8_perch"}) {
     SCOPED_TRACE(name);
     auto graph = model(name);
     ASSERT_TRUE(graph.has_value());
-    const LowerReport report = lowered(*graph, Precision::fp32);
+    const LowerReport report = models_lowered(*graph, Precision::fp32);
     EXPECT_EQ(count(*graph, kQuantize) + count(*graph, kDequantize), 0) << to_string(*graph);
     EXPECT_EQ(report.notes.size(), 1u);
   }
 }
 
 TEST(LowerModels, SameGraphInSameGraphAndReportOut) {
-  if (!std::filesystem::exists(data_folder() / "models")) GTEST_SKIP() << "needs models at " << data_folder();
+  if (!std::filesystem::exists(models_data_folder() / "models"))
+    GTEST_SKIP() << "needs models at " << models_data_folder();
   auto first_graph = model("squeezenet1_1_ort_qdq_s8s8_perch");
   auto second_graph = model("squeezenet1_1_ort_qdq_s8s8_perch");
   ASSERT_TRUE(first_graph.has_value() && second_graph.has_value());
-  lowered(*first_graph, Precision::int8);
-  lowered(*second_graph, Precision::int8);
+  models_lowered(*first_graph, Precision::int8);
+  models_lowered(*second_graph, Precision::int8);
   EXPECT_EQ(to_string(*first_graph), to_string(*second_graph));
 }
 

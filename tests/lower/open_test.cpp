@@ -15,12 +15,12 @@
 namespace octavo {
 namespace {
 
-std::filesystem::path data_folder() {
+std::filesystem::path open_data_folder() {
   if (const char* folder = std::getenv("OCTAVO_DATA")) return folder;
   return std::filesystem::path(OCTAVO_SOURCE_DIR) / ".." / "shared" / "data";
 }
 
-std::string path_of(const std::string& name) { return (data_folder() / "models" / name).string(); }
+std::string path_of(const std::string& name) { return (open_data_folder() / "models" / name).string(); }
 
 using Sizes = std::vector<std::int64_t>;
 
@@ -30,7 +30,7 @@ struct Lowered {
   bool waits = false;
 };
 
-Lowered lowered(ImportedModel model) {
+Lowered open_lowered(ImportedModel model) {
   const Precision precision = model.is_quantized ? Precision::int8 : Precision::fp32;
   const auto report = lower(model.graph, {.precision = precision});
   EXPECT_TRUE(report) << to_string(report.errors());
@@ -51,7 +51,7 @@ std::string conditions(const Graph& graph) {
 // One lowering, closed at `sizes`, against that of a file imported with them.
 void expect_same_at(const Lowered& open, const Sizes& sizes, Result<ImportedModel> fixed) {
   ASSERT_TRUE(fixed) << to_string(fixed.errors());
-  const Graph expected = lowered(std::move(*fixed)).graph;
+  const Graph expected = open_lowered(std::move(*fixed)).graph;
   const auto values = open.graph.sizes()->evaluate(sizes);
   ASSERT_TRUE(values) << to_string(values.errors());
   Graph closed = open.graph;
@@ -67,13 +67,13 @@ void expect_same_at(const Lowered& open, const Sizes& sizes, Result<ImportedMode
 std::optional<Lowered> open_model(const std::string& name, const std::map<std::string, std::vector<Extent>>& shapes) {
   auto model = import_model(path_of(name), {.keeps_open = true, .opens_batch = true, .shapes = shapes});
   EXPECT_TRUE(model) << to_string(model.errors());
-  return model ? std::optional(lowered(std::move(*model))) : std::nullopt;
+  return model ? std::optional(open_lowered(std::move(*model))) : std::nullopt;
 }
 
 class OpenBatch : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(OpenBatch, IsLoweredAsEachBatchIs) {
-  if (!std::filesystem::exists(data_folder())) GTEST_SKIP() << "needs ../shared/data";
+  if (!std::filesystem::exists(open_data_folder())) GTEST_SKIP() << "needs ../shared/data";
   const auto model = open_model(GetParam(), {});
   ASSERT_TRUE(model);
   EXPECT_EQ(conditions(model->graph), "");
@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(Files, OpenBatch,
 class OpenPicture : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(OpenPicture, IsLoweredAsEachSizeIs) {
-  if (!std::filesystem::exists(data_folder())) GTEST_SKIP() << "needs ../shared/data";
+  if (!std::filesystem::exists(open_data_folder())) GTEST_SKIP() << "needs ../shared/data";
   const auto usual = import_model(path_of(GetParam()), {});
   ASSERT_TRUE(usual) << to_string(usual.errors());
   const Value& input = usual->graph.value(usual->graph.inputs()[0]);

@@ -10,7 +10,7 @@
 namespace octavo::ops_test {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kAttentionInfinity = std::numeric_limits<float>::infinity();
 
 Tensor random(const Shape& shape, unsigned seed) {
   std::mt19937 generator(seed);
@@ -48,7 +48,7 @@ TEST(Attention, MasksAddOrKeep) {
   const Tensor q = Tensor::of<float>({1, 2, 1}, std::vector<float>{0, 0});
   const Tensor k = Tensor::of<float>({1, 2, 1}, std::vector<float>{1, 2});
   const Tensor v = Tensor::of<float>({1, 2, 1}, std::vector<float>{4, 8});
-  const Tensor added = Tensor::of<float>({1, 1, 2}, std::vector<float>{0, -kInfinity});
+  const Tensor added = Tensor::of<float>({1, 1, 2}, std::vector<float>{0, -kAttentionInfinity});
   EXPECT_EQ(values<float>(run(kAttention, AttentionAttrs{}, {q, k, v, added})), (std::vector<float>{4, 4}));
   const Tensor finite = Tensor::of<float>({2}, std::vector<float>{-3.4e38f, 0});
   EXPECT_EQ(values<float>(run(kAttention, AttentionAttrs{}, {q, k, v, finite})), (std::vector<float>{8, 8}));
@@ -144,7 +144,7 @@ TEST(Attention, RefusesWhatDoesNotAgree) {
   EXPECT_TRUE(refuses(kAttention, with([](auto& a) { a.heads = 3; }), {x, x, x}));
   EXPECT_TRUE(refuses(kAttention, with([](auto& a) { a.k_first = 1; }), {x, x, x}));
   EXPECT_TRUE(refuses(kAttention, with([](auto& a) { a.v_first = -1; }), {x, x, x}));
-  EXPECT_TRUE(refuses(kAttention, with([](auto& a) { a.scale = kInfinity; }), {x, x, x}));
+  EXPECT_TRUE(refuses(kAttention, with([](auto& a) { a.scale = kAttentionInfinity; }), {x, x, x}));
   EXPECT_TRUE(refuses(kAttention, with([](auto& a) { a.head_size = std::int64_t{1} << 62; }), {x, x, x}));
   EXPECT_TRUE(refuses(kAttention, attrs, {x, fact(DType::f32, {3, 5, 8}), x}));
   EXPECT_TRUE(refuses(kAttention, attrs, {x, x, fact(DType::f32, {2, 6, 8})}));

@@ -8,7 +8,7 @@
 namespace octavo::ops_test {
 namespace {
 
-Window square(std::int64_t kernel, std::int64_t stride, std::int64_t pad) {
+Window conv_square(std::int64_t kernel, std::int64_t stride, std::int64_t pad) {
   return {{kernel, kernel}, {stride, stride}, {1, 1}, {pad, pad}, {pad, pad}};
 }
 
@@ -16,7 +16,7 @@ TEST(Conv, SumsTheWindowAndSkipsThePadding) {
   const Tensor x = iota<float>({1, 1, 3, 3});
   const Tensor w = Tensor::of<float>({1, 1, 3, 3}, std::vector<float>(9, 1.0f));
   const Tensor bias = Tensor::of<float>({1}, std::vector<float>{0.5f});
-  const Tensor y = run(kConv, ConvAttrs{.window = square(3, 1, 1)}, {x, w, bias});
+  const Tensor y = run(kConv, ConvAttrs{.window = conv_square(3, 1, 1)}, {x, w, bias});
   EXPECT_EQ(values<float>(y), (std::vector<float>{8.5f, 15.5f, 12.5f, 21.5f, 36.5f, 27.5f, 20.5f, 33.5f, 24.5f}));
 }
 
@@ -60,7 +60,7 @@ TEST(Conv, HandlesOneSpatialAxis) {
 }
 
 TEST(Conv, RefusesWhatDoesNotFit) {
-  const ConvAttrs good{.window = square(3, 1, 0)};
+  const ConvAttrs good{.window = conv_square(3, 1, 0)};
   const Fact x = fact(DType::f32, {1, 4, 8, 8});
   const Fact w = fact(DType::f32, {6, 4, 3, 3});
   EXPECT_FALSE(refuses(kConv, good, {x, w, fact(DType::f32, {6})}));
@@ -72,12 +72,14 @@ TEST(Conv, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(refuses(kConv, good, {x, fact(DType::f16, {6, 4, 3, 3})}));
   EXPECT_TRUE(refuses(kConv, good, {x, w, fact(DType::f32, {5})}));
   EXPECT_TRUE(refuses(kConv, good, {x, fact(DType::f32, {0, 4, 3, 3})}));
-  EXPECT_TRUE(refuses(kConv, ConvAttrs{.window = square(3, 0, 0)}, {x, w}));
-  EXPECT_TRUE(refuses(kConv, ConvAttrs{.window = square(3, 1, -1)}, {x, w}));
-  EXPECT_TRUE(refuses(kConv, ConvAttrs{.window = square(3, 1, 0), .groups = 0}, {x, w}));
-  EXPECT_TRUE(refuses(kConv, ConvAttrs{.window = square(3, 1, 0), .groups = 4}, {x, fact(DType::f32, {6, 1, 3, 3})}));
+  EXPECT_TRUE(refuses(kConv, ConvAttrs{.window = conv_square(3, 0, 0)}, {x, w}));
+  EXPECT_TRUE(refuses(kConv, ConvAttrs{.window = conv_square(3, 1, -1)}, {x, w}));
+  EXPECT_TRUE(refuses(kConv, ConvAttrs{.window = conv_square(3, 1, 0), .groups = 0}, {x, w}));
+  EXPECT_TRUE(
+      refuses(kConv, ConvAttrs{.window = conv_square(3, 1, 0), .groups = 4}, {x, fact(DType::f32, {6, 1, 3, 3})}));
   EXPECT_TRUE(refuses(kConv, ConvAttrs{.window = {{3}, {1}, {1}, {0}, {0}}}, {x, w}));
-  EXPECT_TRUE(refuses(kConv, ConvAttrs{.window = square(3, 1, std::int64_t{1} << 30)}, {x, w}));  // too many elements
+  EXPECT_TRUE(
+      refuses(kConv, ConvAttrs{.window = conv_square(3, 1, std::int64_t{1} << 30)}, {x, w}));  // too many elements
 }
 
 TEST(ConvInteger, SubtractsBothZeroPoints) {
@@ -85,7 +87,7 @@ TEST(ConvInteger, SubtractsBothZeroPoints) {
   const Tensor w = Tensor::of<std::uint8_t>({2, 1, 1, 1}, std::vector<std::uint8_t>{255, 0});
   const Tensor x_zero = Tensor::scalar<std::uint8_t>(128);
   const Tensor w_zeros = Tensor::of<std::uint8_t>({2}, std::vector<std::uint8_t>{0, 255});
-  const Tensor y = run(kConvInteger, ConvIntegerAttrs{.window = square(1, 1, 0)}, {x, w, x_zero, w_zeros});
+  const Tensor y = run(kConvInteger, ConvIntegerAttrs{.window = conv_square(1, 1, 0)}, {x, w, x_zero, w_zeros});
   EXPECT_EQ(values<std::int32_t>(y), (std::vector<std::int32_t>{-32640, 0, 32385, -32385, 32640, 0, -32385, 32385}));
 }
 
@@ -93,12 +95,12 @@ TEST(ConvInteger, PaddingCountsAsTheZeroPoint) {
   const Tensor x = Tensor::of<std::int8_t>({1, 1, 1, 1}, std::vector<std::int8_t>{-128});
   const Tensor w = Tensor::of<std::int8_t>({1, 1, 3, 3}, std::vector<std::int8_t>(9, -128));
   const Tensor y =
-      run(kConvInteger, ConvIntegerAttrs{.window = square(3, 1, 1)}, {x, w, Tensor::scalar<std::int8_t>(-1)});
+      run(kConvInteger, ConvIntegerAttrs{.window = conv_square(3, 1, 1)}, {x, w, Tensor::scalar<std::int8_t>(-1)});
   EXPECT_EQ(values<std::int32_t>(y), (std::vector<std::int32_t>{127 * 128}));
 }
 
 TEST(ConvInteger, RefusesWhatDoesNotFit) {
-  const ConvIntegerAttrs attrs{.window = square(1, 1, 0)};
+  const ConvIntegerAttrs attrs{.window = conv_square(1, 1, 0)};
   const Fact x = fact(DType::u8, {1, 4, 8, 8});
   const Fact w = fact(DType::s8, {6, 4, 1, 1});
   EXPECT_FALSE(refuses(kConvInteger, attrs, {x, w, fact(DType::u8, {}), fact(DType::s8, {6})}));
@@ -110,8 +112,9 @@ TEST(ConvInteger, RefusesWhatDoesNotFit) {
 }
 
 TEST(FusedConv, AddsBiasAndResidualBeforeTheActivationOrAfterIt) {
-  FusedConvAttrs attrs{
-      .window = square(1, 1, 0), .activation = {.kind = UnaryKind::relu}, .residual = ResidualPlace::before_activation};
+  FusedConvAttrs attrs{.window = conv_square(1, 1, 0),
+                       .activation = {.kind = UnaryKind::relu},
+                       .residual = ResidualPlace::before_activation};
   const Tensor x = Tensor::of<float>({1, 1, 2, 1}, std::vector<float>{1.0f, 2.0f});
   const Tensor w = Tensor::of<float>({2, 1, 1, 1}, std::vector<float>{3.0f, -3.0f});
   const Tensor bias = Tensor::of<float>({2}, std::vector<float>{0.5f, 0.25f});
@@ -124,16 +127,16 @@ TEST(FusedConv, AddsBiasAndResidualBeforeTheActivationOrAfterIt) {
 }
 
 TEST(FusedConv, RefusesWhatDoesNotFit) {
-  const FusedConvAttrs attrs{.window = square(1, 1, 0), .residual = ResidualPlace::before_activation};
+  const FusedConvAttrs attrs{.window = conv_square(1, 1, 0), .residual = ResidualPlace::before_activation};
   const Fact x = fact(DType::f32, {1, 2, 2, 4});
   const Fact w = fact(DType::f32, {8, 1, 1, 4});
   const Fact bias = fact(DType::f32, {8});
   EXPECT_FALSE(refuses(kFusedConv, attrs, {x, w, bias, fact(DType::f32, {1, 2, 2, 8})}));
   EXPECT_TRUE(refuses(kFusedConv, attrs, {x, w, bias}));
   EXPECT_TRUE(refuses(kFusedConv, attrs, {x, w, bias, fact(DType::f32, {1, 2, 2, 4})}));
-  EXPECT_TRUE(
-      refuses(kFusedConv, FusedConvAttrs{.window = square(1, 1, 0)}, {x, w, bias, fact(DType::f32, {1, 2, 2, 8})}));
-  EXPECT_TRUE(refuses(kFusedConv, FusedConvAttrs{.window = square(1, 1, 0)}, {x, w, fact(DType::f32, {4})}));
+  EXPECT_TRUE(refuses(kFusedConv, FusedConvAttrs{.window = conv_square(1, 1, 0)},
+                      {x, w, bias, fact(DType::f32, {1, 2, 2, 8})}));
+  EXPECT_TRUE(refuses(kFusedConv, FusedConvAttrs{.window = conv_square(1, 1, 0)}, {x, w, fact(DType::f32, {4})}));
 }
 
 }  // namespace

@@ -9,13 +9,13 @@
 namespace octavo::ops_test {
 namespace {
 
-Tensor floats(const std::vector<float>& values) {
+Tensor epilogue_floats(const std::vector<float>& values) {
   return Tensor::of<float>({static_cast<std::int64_t>(values.size())}, values);
 }
-Tensor ints(const std::vector<std::int32_t>& values) {
+Tensor epilogue_ints(const std::vector<std::int32_t>& values) {
   return Tensor::of<std::int32_t>({static_cast<std::int64_t>(values.size())}, values);
 }
-Tensor bytes(const std::vector<std::uint8_t>& values) {
+Tensor epilogue_bytes(const std::vector<std::uint8_t>& values) {
   return Tensor::of<std::uint8_t>({static_cast<std::int64_t>(values.size())}, values);
 }
 
@@ -49,7 +49,7 @@ TEST(Epilogue, NoStagesGiveTheSum) {
 
 TEST(Epilogue, RoundTakesItsZeroPointBeforeOrAfter) {
   const std::vector<std::int32_t> sums{1, 3, 5, 1000, -1000};
-  const Tensor half = floats({0.5f});
+  const Tensor half = epilogue_floats({0.5f});
   EXPECT_EQ(
       finished<std::uint8_t>({{Scale{}, Round{.after = 1, .lowest = 1, .highest = 100}}, DType::u8}, sums, {half}),
       (U8{1, 3, 3, 100, 1}));
@@ -65,7 +65,7 @@ TEST(Epilogue, RoundSaturatesWithoutOverflow) {
   using Limits = std::numeric_limits<std::int32_t>;
   const std::vector<std::int32_t> sums{Limits::min(), Limits::max()};
   const auto ends = [&](float scale, const Round& round) {
-    return finished<std::int8_t>({{Scale{}, round}, DType::s8}, sums, {floats({scale})});
+    return finished<std::int8_t>({{Scale{}, round}, DType::s8}, sums, {epilogue_floats({scale})});
   };
   const std::vector<std::int8_t> both{-128, 127};
   for (const float scale : {1.0f, 1e30f}) {
@@ -96,7 +96,7 @@ TEST(Epilogue, RealsAreDividedAndRoundedWithTheZeroPointIn) {
 
 TEST(Epilogue, FixedScaleRoundsAsItsProfileSays) {
   // 2^30 * 2^(0 - 31): a half; -3 / 2 is -1 with halves up, and -2 with the high product's halves away from 0 last.
-  const std::vector<Tensor> half = {ints({1 << 30}), ints({0})};
+  const std::vector<Tensor> half = {epilogue_ints({1 << 30}), epilogue_ints({0})};
   const auto with = [](Profile profile) { return Epilogue{{FixedScale{profile}, Round{.after = 100}}, DType::u8}; };
   const std::vector<std::int32_t> sums{-3, 3, 500, std::numeric_limits<std::int32_t>::min()};
   for (Profile profile : {Profile::tflite_double, Profile::tflite_single}) {
@@ -107,7 +107,8 @@ TEST(Epilogue, FixedScaleRoundsAsItsProfileSays) {
     EXPECT_EQ(finished<std::uint8_t>(with(profile), sums, half), expected);
   }
   // A shift from a run is clamped to what there is.
-  EXPECT_EQ(finished<std::uint8_t>(with(Profile::tflite_double), {1 << 30}, {ints({1 << 30}), ints({-1000})}),
+  EXPECT_EQ(finished<std::uint8_t>(with(Profile::tflite_double), {1 << 30},
+                                   {epilogue_ints({1 << 30}), epilogue_ints({-1000})}),
             (U8{100}));
 }
 
@@ -120,7 +121,7 @@ TEST(Epilogue, DoubleScaleRoundsHalvesAwayFromZero) {
 TEST(Epilogue, ScaleAndAddRoundsOnce) {
   // 1 * 0.25 + (3 - 1) * 0.125 = 0.5 -> 0; + 5.
   EXPECT_EQ(finished<std::uint8_t>({{ScaleAndAdd{0.125f, 1}, Round{.after = 5}}, DType::u8}, {1},
-                                   {floats({0.25f}), bytes({3})}),
+                                   {epilogue_floats({0.25f}), epilogue_bytes({3})}),
             (U8{5}));
 }
 
@@ -129,8 +130,8 @@ TEST(Epilogue, AdditionsKeepTheOrderOfOperands) {
   const auto with = [&](Side side) {
     return Epilogue{{Scale{}, Round{}, AddReal{side, form.a_ratio, form.b_ratio, form.fixed}, Round{}}, DType::u8};
   };
-  EXPECT_EQ(finished<std::uint8_t>(with(Side::first), {7}, {floats({1.0f}), bytes({20})}), (U8{17}));
-  EXPECT_EQ(finished<std::uint8_t>(with(Side::second), {7}, {floats({1.0f}), bytes({20})}), (U8{24}));
+  EXPECT_EQ(finished<std::uint8_t>(with(Side::first), {7}, {epilogue_floats({1.0f}), epilogue_bytes({20})}), (U8{17}));
+  EXPECT_EQ(finished<std::uint8_t>(with(Side::second), {7}, {epilogue_floats({1.0f}), epilogue_bytes({20})}), (U8{24}));
 }
 
 TEST(Epilogue, AdditionIsTheSumOfWhatIsMeant) {
@@ -144,11 +145,11 @@ TEST(Epilogue, AdditionIsTheSumOfWhatIsMeant) {
 
 TEST(Epilogue, ProductsAreExact) {
   const Epilogue epilogue{{Multiply{10, 5}, Affine{0.5f, 50.0f}, Round{}}, DType::u8};
-  EXPECT_EQ(finished<std::uint8_t>(epilogue, {10, 20, 20, 0}, {bytes({5, 10, 0, 255})}, EpilogueInput::stored),
+  EXPECT_EQ(finished<std::uint8_t>(epilogue, {10, 20, 20, 0}, {epilogue_bytes({5, 10, 0, 255})}, EpilogueInput::stored),
             (U8{50, 75, 25, 0}));
   const FixedBinaryForm form = FixedBinaryForm::of(FixedBinaryKind::mul, 1.0f, 0.5f, 1.0f);
   EXPECT_EQ(finished<std::uint8_t>({{FixedBinary{form, Profile::tflite_double, 10, 5}, Round{.after = 50}}, DType::u8},
-                                   {10, 20, 20, 0}, {bytes({5, 10, 0, 255})}, EpilogueInput::stored),
+                                   {10, 20, 20, 0}, {epilogue_bytes({5, 10, 0, 255})}, EpilogueInput::stored),
             (U8{50, 75, 25, 0}));
 }
 
@@ -158,14 +159,15 @@ TEST(Epilogue, IntegerAdditionIsThatOfTheRuleBook) {
   U8 expected;
   for (std::size_t i = 0; i < a.size(); ++i)
     expected.push_back(static_cast<std::uint8_t>(form.apply(a[i], b[i], 5, 250)));
-  EXPECT_EQ(finished<std::uint8_t>({{AddInteger{form, 5, 250}}, DType::u8}, {a.begin(), a.end()}, {bytes(b)},
+  EXPECT_EQ(finished<std::uint8_t>({{AddInteger{form, 5, 250}}, DType::u8}, {a.begin(), a.end()}, {epilogue_bytes(b)},
                                    EpilogueInput::stored),
             expected);
 }
 
 TEST(Epilogue, OperandsAreBroadcast) {
   const Epilogue epilogue{{AddReal{.a_ratio = 1.0f, .b_ratio = 1.0f}, Round{}}, DType::u8};
-  EXPECT_EQ(finished<std::uint8_t>(epilogue, {1, 2, 3}, {bytes({10})}, EpilogueInput::stored), (U8{11, 12, 13}));
+  EXPECT_EQ(finished<std::uint8_t>(epilogue, {1, 2, 3}, {epilogue_bytes({10})}, EpilogueInput::stored),
+            (U8{11, 12, 13}));
 }
 
 TEST(Epilogue, OrderTypesAndNumbersAreChecked) {
@@ -253,8 +255,9 @@ TEST(Epilogue, ClampedCutsTheStoredResult) {
   const std::vector<std::int32_t> sums{-100, 0, 50, 100, 200, 400};
   for (const Epilogue& epilogue : {scaled, added}) {
     ASSERT_TRUE(epilogue.has_bounds());
-    std::vector<Tensor> operands = {floats({1.0f})};
-    if (&epilogue != &scaled && epilogue.stages.size() > 2) operands.push_back(bytes({1, 20, 77, 130, 200, 255}));
+    std::vector<Tensor> operands = {epilogue_floats({1.0f})};
+    if (&epilogue != &scaled && epilogue.stages.size() > 2)
+      operands.push_back(epilogue_bytes({1, 20, 77, 130, 200, 255}));
     U8 expected = finished<std::uint8_t>(epilogue, sums, operands);
     for (std::uint8_t& value : expected) value = std::clamp<std::uint8_t>(value, 60, 150);
     EXPECT_EQ(finished<std::uint8_t>(epilogue.clamped(60, 150), sums, operands), expected);
@@ -271,7 +274,7 @@ Tensor flipped(const Tensor& x) {
 
 TEST(Epilogue, RelabelledGivesTheSameResults) {
   const std::vector<std::int32_t> sums{-30000, -517, -3, 0, 1, 77, 900, 30000};
-  const Tensor multiplier = floats({0.013f});
+  const Tensor multiplier = epilogue_floats({0.013f});
   Tensor other(DType::s8, {8});
   for (std::int64_t i = 0; i < 8; ++i) other.as<std::int8_t>()[i] = static_cast<std::int8_t>(i * 36 - 128);
   const AddForm form = AddForm::of(0.031f, 13, 0.047f, -5, 0.053f, 3);

@@ -11,8 +11,10 @@
 namespace octavo::ops_test {
 namespace {
 
-Tensor floats(Shape shape, const std::vector<float>& values) { return Tensor::of<float>(std::move(shape), values); }
-Tensor bytes(Shape shape, const std::vector<std::uint8_t>& values) {
+Tensor hybrid_conv_floats(Shape shape, const std::vector<float>& values) {
+  return Tensor::of<float>(std::move(shape), values);
+}
+Tensor hybrid_conv_bytes(Shape shape, const std::vector<std::uint8_t>& values) {
   return Tensor::of<std::uint8_t>(std::move(shape), values);
 }
 Tensor weights(Shape shape, const std::vector<std::int8_t>& values) {
@@ -37,12 +39,13 @@ std::vector<Tensor> quantized(DynamicForm form, std::int64_t axis, const Tensor&
 
 // A line of three pixels with two channels, two output channels, a window of two pixels with one of padding before.
 TEST(HybridConv, SubtractsItsZeroPointAndLeavesThePaddingOut) {
-  const Tensor x = bytes({1, 1, 3, 2}, {10, 11, 12, 13, 14, 15});
+  const Tensor x = hybrid_conv_bytes({1, 1, 3, 2}, {10, 11, 12, 13, 14, 15});
   const Tensor w = weights({2, 1, 2, 2}, {1, 2, 3, 4, -1, -2, -3, -4});
   const HybridConvAttrs attrs{.window = {{1, 2}, {1, 1}, {1, 1}, {0, 1}, {0, 0}}, .epilogue = kOnnx};
   const auto answers = [&](const HybridConvAttrs& conv) {
-    return run_with(conv, x, w, bytes({}, {10}), std::nullopt,
-                    {floats({}, {0.5f}), floats({2}, {2.0f, 4.0f}), floats({2}, {100.0f, 0.0f})});
+    return run_with(conv, x, w, hybrid_conv_bytes({}, {10}), std::nullopt,
+                    {hybrid_conv_floats({}, {0.5f}), hybrid_conv_floats({2}, {2.0f, 4.0f}),
+                     hybrid_conv_floats({2}, {100.0f, 0.0f})});
   };
   // x - 10: 0 1 2 3 4 5. The first pixel sees padding under the first tap.
   EXPECT_EQ(answers(attrs), (std::vector<float>{104, -8, 120, -40, 140, -80}));
@@ -54,13 +57,14 @@ TEST(HybridConv, SubtractsItsZeroPointAndLeavesThePaddingOut) {
 TEST(HybridConv, ScalesPerImagePerPixelAndOffsets) {
   const Tensor w = weights({1, 1, 1, 1}, {100});
   const HybridConvAttrs attrs{.window = unit_window({1, 1}), .epilogue = kOnnx};
-  const Tensor x = bytes({2, 1, 2, 1}, {1, 2, 3, 255});
+  const Tensor x = hybrid_conv_bytes({2, 1, 2, 1}, {1, 2, 3, 255});
   const auto at = [&](const Tensor& scale, const Tensor& zero) {
     return run_with(attrs, x, w, zero, Tensor::of<std::int32_t>({1}, std::vector<std::int32_t>{28}),
-                    {scale, floats({1}, {1.0f}), floats({1}, {0.0f})});
+                    {scale, hybrid_conv_floats({1}, {1.0f}), hybrid_conv_floats({1}, {0.0f})});
   };
-  EXPECT_EQ(at(floats({2}, {1.0f, 0.5f}), bytes({2}, {0, 255})), (std::vector<float>{128, 256, -126 * 128, 0}));
-  EXPECT_EQ(at(floats({2, 1, 2}, {1, 2, 3, 4}), bytes({2, 1, 2}, {0, 1, 2, 3})),
+  EXPECT_EQ(at(hybrid_conv_floats({2}, {1.0f, 0.5f}), hybrid_conv_bytes({2}, {0, 255})),
+            (std::vector<float>{128, 256, -126 * 128, 0}));
+  EXPECT_EQ(at(hybrid_conv_floats({2, 1, 2}, {1, 2, 3, 4}), hybrid_conv_bytes({2, 1, 2}, {0, 1, 2, 3})),
             (std::vector<float>{128, 256, 384, 252 * 128 * 4}));
 }
 
@@ -111,7 +115,7 @@ TEST(HybridConv, RefusesScalesThatFitNothing) {
 }
 
 TEST(RowQuantize, RowsHaveScalesOfTheirOwn) {
-  const auto rows = quantized(DynamicForm::onnx, 1, floats({2, 2}, {0.0f, 255.0f, -51.0f, 0.0f}));
+  const auto rows = quantized(DynamicForm::onnx, 1, hybrid_conv_floats({2, 2}, {0.0f, 255.0f, -51.0f, 0.0f}));
   EXPECT_EQ(values<float>(rows[1]), (std::vector<float>{1.0f, 0.2f}));
   EXPECT_EQ(values<std::uint8_t>(rows[2]), (std::vector<std::uint8_t>{0, 255}));
   EXPECT_EQ(values<std::uint8_t>(rows[0]), (std::vector<std::uint8_t>{0, 255, 0, 255}));
@@ -120,12 +124,12 @@ TEST(RowQuantize, RowsHaveScalesOfTheirOwn) {
 
 // The forms of LiteRT: the zero point is that of the end with the smaller error; a range of nothing is all zero point.
 TEST(RowQuantize, FormsOfLiteRt) {
-  const Tensor x = floats({4}, {-1.0f, 0.0f, 2.0f, 0.5f});
+  const Tensor x = hybrid_conv_floats({4}, {-1.0f, 0.0f, 2.0f, 0.5f});
   for (DynamicForm form : {DynamicForm::xnnpack, DynamicForm::tflite}) {
     const auto q = quantized(form, 0, x);
     EXPECT_EQ(values<std::uint8_t>(q[2]), (std::vector<std::uint8_t>{85}));
     EXPECT_EQ(values<std::uint8_t>(q[0]), (std::vector<std::uint8_t>{0, 85, 255, 127}));
-    const auto nothing = quantized(form, 0, floats({1}, {0.0f}));
+    const auto nothing = quantized(form, 0, hybrid_conv_floats({1}, {0.0f}));
     EXPECT_EQ(nothing[1].as<float>()[0], 1.0f);
     EXPECT_EQ(nothing[0].as<std::uint8_t>()[0], nothing[2].as<std::uint8_t>()[0]);
   }
@@ -135,7 +139,7 @@ TEST(RowQuantize, FormsOfLiteRt) {
 
 // Of PyTorch: rne of the lowest value decides the zero point; or the nearer end, as in XNNPACK; or both ends alike.
 TEST(RowQuantize, FormsOfPyTorch) {
-  const Tensor x = floats({4}, {-1.0f, 0.0f, 2.0f, 0.5f});
+  const Tensor x = hybrid_conv_floats({4}, {-1.0f, 0.0f, 2.0f, 0.5f});
   for (DynamicForm form : {DynamicForm::pt2e, DynamicForm::pt2e_token}) {
     const auto q = quantized(form, 0, x);
     EXPECT_EQ(q[1].as<float>()[0], 3.0f / 255.0f);
@@ -145,7 +149,7 @@ TEST(RowQuantize, FormsOfPyTorch) {
   const auto both = quantized(DynamicForm::pt2e_symmetric, 0, x);
   EXPECT_EQ(both[1].as<float>()[0], 2.0f / 127.5f);
   EXPECT_EQ(values<std::uint8_t>(both[0]), (std::vector<std::uint8_t>{64, 128, 255, 160}));
-  const Tensor nothing = floats({1}, {0.0f});
+  const Tensor nothing = hybrid_conv_floats({1}, {0.0f});
   const std::vector<ConstTensorView> views{nothing.view()};
   const RowQuantizeAttrs least{.form = DynamicForm::pt2e, .least_scale = 0.25f};
   EXPECT_EQ((*evaluate_op(kRowQuantize, least, views))[1].as<float>()[0], 0.25f);
@@ -154,8 +158,8 @@ TEST(RowQuantize, FormsOfPyTorch) {
 
 TEST(FloatDepthwise, AddsTapsColumnByColumn) {
   // The order decides: 1e8 and -1e8 in one column cancel before 1 is added.
-  const Tensor x = floats({1, 2, 2, 1}, {1e8f, 1.0f, -1e8f, 1.0f});
-  const Tensor w = floats({1, 2, 2, 1}, {1.0f, 1.0f, 1.0f, 1.0f});
+  const Tensor x = hybrid_conv_floats({1, 2, 2, 1}, {1e8f, 1.0f, -1e8f, 1.0f});
+  const Tensor w = hybrid_conv_floats({1, 2, 2, 1}, {1.0f, 1.0f, 1.0f, 1.0f});
   const FloatDepthwiseAttrs attrs{.window = unit_window({2, 2})};
   EXPECT_EQ(values<float>(run(kFloatDepthwise, attrs, {x, w})), (std::vector<float>{2.0f}));
   EXPECT_EQ(depthwise_tap_order(unit_window({2, 13}))[1], 1);
@@ -164,17 +168,17 @@ TEST(FloatDepthwise, AddsTapsColumnByColumn) {
 }
 
 TEST(FloatDepthwise, GoesOverThreeAxes) {
-  const Tensor x = floats({1, 3, 1, 2, 1}, {1, 2, 3, 4, 5, 6});
-  const Tensor w = floats({1, 2, 1, 1, 1}, {10, 1});
+  const Tensor x = hybrid_conv_floats({1, 3, 1, 2, 1}, {1, 2, 3, 4, 5, 6});
+  const Tensor w = hybrid_conv_floats({1, 2, 1, 1, 1}, {10, 1});
   const FloatDepthwiseAttrs attrs{.window = {{2, 1, 1}, {2, 1, 1}, {1, 1, 1}, {1, 0, 0}, {0, 0, 0}}};
   EXPECT_EQ(values<float>(run(kFloatDepthwise, attrs, {x, w})), (std::vector<float>{1, 2, 35, 46}));
 }
 
 TEST(FloatDepthwise, LeavesThePaddingOutAndClamps) {
-  const Tensor x = floats({1, 1, 3, 2}, {1, 10, 2, 20, 3, 30});
-  const Tensor w = floats({2, 1, 2, 1}, {1, 2, -1, -1});
+  const Tensor x = hybrid_conv_floats({1, 1, 3, 2}, {1, 10, 2, 20, 3, 30});
+  const Tensor w = hybrid_conv_floats({2, 1, 2, 1}, {1, 2, -1, -1});
   FloatDepthwiseAttrs attrs{.window = {{1, 2}, {1, 1}, {1, 1}, {0, 1}, {0, 0}}};
-  const std::vector<Tensor> inputs = {x, w, floats({2}, {0.5f, 0.0f})};
+  const std::vector<Tensor> inputs = {x, w, hybrid_conv_floats({2}, {0.5f, 0.0f})};
   EXPECT_EQ(values<float>(run(kFloatDepthwise, attrs, inputs)), (std::vector<float>{2.5f, -10, 5.5f, -30, 8.5f, -50}));
   attrs.lowest = -20.0f, attrs.highest = 6.0f;
   EXPECT_EQ(values<float>(run(kFloatDepthwise, attrs, inputs)), (std::vector<float>{2.5f, -10, 5.5f, -20, 6, -20}));

@@ -11,13 +11,13 @@
 namespace octavo::ops_test {
 namespace {
 
-Window square(std::int64_t kernel, std::int64_t stride, std::int64_t pad) {
+Window pool_square(std::int64_t kernel, std::int64_t stride, std::int64_t pad) {
   return {{kernel, kernel}, {stride, stride}, {1, 1}, {pad, pad}, {pad, pad}};
 }
 
 TEST(MaxPool, PaddingNeverWins) {
   const Tensor x = Tensor::of<std::int8_t>({1, 1, 2, 2}, std::vector<std::int8_t>{-128, -5, -7, -128});
-  const Tensor y = run(kMaxPool, MaxPoolAttrs{.window = square(2, 1, 1)}, {x});
+  const Tensor y = run(kMaxPool, MaxPoolAttrs{.window = pool_square(2, 1, 1)}, {x});
   EXPECT_EQ(values<std::int8_t>(y), (std::vector<std::int8_t>{-128, -5, -5, -7, -5, -5, -7, -7, -128}));
 }
 
@@ -33,27 +33,27 @@ TEST(MaxPool, KeepsNanAndRoundsUp) {
 
 TEST(MaxPool, RefusesWindowsThatCouldMissTheImage) {
   const Fact x = fact(DType::f32, {1, 1, 4, 4});
-  EXPECT_FALSE(refuses(kMaxPool, MaxPoolAttrs{.window = square(3, 1, 2)}, {x}));
-  EXPECT_TRUE(refuses(kMaxPool, MaxPoolAttrs{.window = square(3, 1, 3)}, {x}));
+  EXPECT_FALSE(refuses(kMaxPool, MaxPoolAttrs{.window = pool_square(3, 1, 2)}, {x}));
+  EXPECT_TRUE(refuses(kMaxPool, MaxPoolAttrs{.window = pool_square(3, 1, 3)}, {x}));
   EXPECT_TRUE(refuses(kMaxPool, MaxPoolAttrs{.window = {{2, 2}, {1, 1}, {5, 5}, {1, 1}, {1, 1}}}, {x}));
-  EXPECT_TRUE(refuses(kMaxPool, MaxPoolAttrs{.window = square(2, 1, 1)}, {fact(DType::f32, {1, 1, 0, 4})}));
-  EXPECT_TRUE(refuses(kMaxPool, MaxPoolAttrs{.window = square(2, 1, 0)}, {fact(DType::s64, {1, 1, 4, 4})}));
+  EXPECT_TRUE(refuses(kMaxPool, MaxPoolAttrs{.window = pool_square(2, 1, 1)}, {fact(DType::f32, {1, 1, 0, 4})}));
+  EXPECT_TRUE(refuses(kMaxPool, MaxPoolAttrs{.window = pool_square(2, 1, 0)}, {fact(DType::s64, {1, 1, 4, 4})}));
   // Windows whose positions cannot be counted.
   constexpr std::int64_t kHuge = std::int64_t{1} << 31;
-  EXPECT_TRUE(refuses(kMaxPool, MaxPoolAttrs{.window = square(kHuge, kHuge, kHuge - 1)}, {x}));
+  EXPECT_TRUE(refuses(kMaxPool, MaxPoolAttrs{.window = pool_square(kHuge, kHuge, kHuge - 1)}, {x}));
 }
 
 TEST(MaxPool, OfNoChannelsTakesNoTime) {
   const Tensor none(DType::u8, {1, 1 << 16, 1 << 16, 0});
-  const MaxPoolAttrs attrs{.window = square(2, 1, 0), .layout = Layout::channels_last};
+  const MaxPoolAttrs attrs{.window = pool_square(2, 1, 0), .layout = Layout::channels_last};
   EXPECT_EQ(run(kMaxPool, attrs, {none}).shape(), (Shape{1, 65535, 65535, 0}));
 }
 
 TEST(AveragePool, CountsWhatItIsTold) {
   const Tensor x = Tensor::of<float>({1, 1, 2, 2}, std::vector<float>{1, 2, 3, 6});
-  EXPECT_EQ(values<float>(run(kAveragePool, AveragePoolAttrs{.window = square(2, 2, 1)}, {x})),
+  EXPECT_EQ(values<float>(run(kAveragePool, AveragePoolAttrs{.window = pool_square(2, 2, 1)}, {x})),
             (std::vector<float>{1, 2, 3, 6}));
-  const AveragePoolAttrs padded{.window = square(2, 2, 1), .count_include_pad = true};
+  const AveragePoolAttrs padded{.window = pool_square(2, 2, 1), .count_include_pad = true};
   EXPECT_EQ(values<float>(run(kAveragePool, padded, {x})), (std::vector<float>{0.25f, 0.5f, 0.75f, 1.5f}));
 }
 
@@ -72,12 +72,12 @@ Epilogue average_epilogue(float y_scale, std::int32_t zero_point) {
 TEST(QuantizedPool, IsWhatOnnxRuntimeComputes) {
   const Tensor x = Tensor::of({1, 5, 5, 3}, ort_vectors::kPoolX);
   QuantizedPoolAttrs attrs{.form = QuantizedPoolForm::real_average,
-                           .window = square(3, 2, 1),
+                           .window = pool_square(3, 2, 1),
                            .x_scale = 0.05f,
                            .x_zero_point = 100,
                            .epilogue = average_epilogue(0.05f, 7)};
   EXPECT_EQ(values<std::uint8_t>(run(kQuantizedPool, attrs, {x})), ort_vectors::kAverageY);
-  attrs.window = square(2, 2, 0);
+  attrs.window = pool_square(2, 2, 0);
   attrs.rounding = Rounding::ceil;
   attrs.count_include_pad = true;
   attrs.epilogue = average_epilogue(0.02f, 60);
@@ -124,7 +124,7 @@ TEST(QuantizedPool, TableComesLast) {
 TEST(QuantizedPool, RefusesAttributesOutOfRange) {
   const Fact x = fact(DType::u8, {1, 4, 4, 3});
   const auto of = [](QuantizedPoolForm form, const Epilogue& epilogue) {
-    return QuantizedPoolAttrs{.form = form, .window = square(2, 1, 0), .epilogue = epilogue};
+    return QuantizedPoolAttrs{.form = form, .window = pool_square(2, 1, 0), .epilogue = epilogue};
   };
   const auto is_refused = [&](const QuantizedPoolAttrs& attrs) { return refuses(kQuantizedPool, attrs, {x}); };
   using enum QuantizedPoolForm;

@@ -12,11 +12,12 @@
 namespace octavo::ops_test {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kQuantizeInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 TEST(Quantize, RoundsToEvenThenAddsTheZeroPointAndSaturates) {
-  const Tensor x = Tensor::of<float>({8}, std::vector<float>{0.5f, 1.5f, -0.5f, 2.5f, 1e30f, -1e30f, kInfinity, kNan});
+  const Tensor x =
+      Tensor::of<float>({8}, std::vector<float>{0.5f, 1.5f, -0.5f, 2.5f, 1e30f, -1e30f, kQuantizeInfinity, kNan});
   const Tensor y = run(kQuantize, QuantizeAttrs{}, {x, Tensor::scalar(1.0f), Tensor::scalar<std::uint8_t>(3)});
   EXPECT_EQ(values<std::uint8_t>(y), (std::vector<std::uint8_t>{3, 5, 3, 5, 255, 0, 255, 0}));
 }

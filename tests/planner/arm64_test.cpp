@@ -10,7 +10,7 @@ namespace octavo {
 namespace {
 
 // A 3x3 convolution of 64 channels; weights from `lowest` on.
-struct ConvCall {
+struct Arm64ConvCall {
   Attrs attrs;
   Fact x, w, bias, multiplier, y;
   OpCall call;
@@ -23,7 +23,7 @@ struct ConvCall {
     conv.epilogue = {{Scale{}, Round{.after = 0, .lowest = 0, .highest = 255}}, DType::u8};
     return conv;
   }
-  explicit ConvCall(std::int8_t lowest, int groups = 1) : attrs(conv_attrs(groups)) {
+  explicit Arm64ConvCall(std::int8_t lowest, int groups = 1) : attrs(conv_attrs(groups)) {
     Tensor weights(DType::s8, Shape{64, 3, 3, 64 / groups});
     weights.as<std::int8_t>()[100] = lowest;
     const auto constant = [](Tensor tensor) {
@@ -40,24 +40,24 @@ struct ConvCall {
   }
 };
 
-std::string chosen_for(const char* target, std::int8_t lowest, int groups = 1) {
-  const ConvCall conv(lowest, groups);
+std::string arm64_chosen_for(const char* target, std::int8_t lowest, int groups = 1) {
+  const Arm64ConvCall conv(lowest, groups);
   const auto selection = choose(conv.call, *machine_for_target(target), {});
   return selection ? std::string(selection->kernel->code.name) : to_string(selection.errors());
 }
 
 TEST(Arm64, TheBestMultipliesOfATargetAreChosen) {
-  EXPECT_EQ(chosen_for("arm64-neon", -127), "winograd_u8s8_4x4_neon") << "a quarter of the products, of 16 bits";
-  EXPECT_EQ(chosen_for("arm64-neon", -127, 2), "conv_u8s8_5x1_neon_pairs");
-  EXPECT_EQ(chosen_for("arm64-neon", -128, 2), "conv_u8s8_5x1_neon") << "two products of -128 leave 16 bits";
-  EXPECT_EQ(chosen_for("arm64-dotprod", -128), "conv_u8s8_6x4_dotprod");
-  EXPECT_EQ(chosen_for("arm64-i8mm", -128), "conv_u8s8_4x4_i8mm");
+  EXPECT_EQ(arm64_chosen_for("arm64-neon", -127), "winograd_u8s8_4x4_neon") << "a quarter of the products, of 16 bits";
+  EXPECT_EQ(arm64_chosen_for("arm64-neon", -127, 2), "conv_u8s8_5x1_neon_pairs");
+  EXPECT_EQ(arm64_chosen_for("arm64-neon", -128, 2), "conv_u8s8_5x1_neon") << "two products of -128 leave 16 bits";
+  EXPECT_EQ(arm64_chosen_for("arm64-dotprod", -128), "conv_u8s8_6x4_dotprod");
+  EXPECT_EQ(arm64_chosen_for("arm64-i8mm", -128), "conv_u8s8_4x4_i8mm");
 }
 
 TEST(Arm64, ChannelsOnTheirOwnHaveNoTileOverChannels) {
-  EXPECT_EQ(chosen_for("arm64-neon", -127, 64), "depthwise_q8s8_1x8_neon");
+  EXPECT_EQ(arm64_chosen_for("arm64-neon", -127, 64), "depthwise_q8s8_1x8_neon");
   for (const char* target : {"arm64-dotprod", "arm64-i8mm"})
-    EXPECT_EQ(chosen_for(target, -127, 64), "depthwise_q8s8_4x16_dotprod") << target;
+    EXPECT_EQ(arm64_chosen_for(target, -127, 64), "depthwise_q8s8_4x16_dotprod") << target;
 }
 
 TEST(Arm64, ATargetHasWhatThoseBeforeItHave) {
@@ -70,7 +70,7 @@ TEST(Arm64, PredictionsGoByTheCore) {
   const auto cycles = [](const char* core, const char* target) {
     Machine machine = *arm64_core(core);
     machine.isa = machine_for_target(target)->isa;
-    const ConvCall conv(-127);
+    const Arm64ConvCall conv(-127);
     return choose(conv.call, machine, {})->predicted_ns * machine.speeds.gigahertz;
   };
   const double n1 = cycles("neoverse-n1", "arm64-dotprod");
@@ -86,7 +86,7 @@ TEST(Arm64, PredictionsGoByTheCore) {
 
 TEST(Arm64, CoresThatExecuteInOrderGetLoadsFarBeforeTheirUse) {
   const auto chosen = [](const char* core) {
-    const ConvCall conv(-127);
+    const Arm64ConvCall conv(-127);
     return choose(conv.call, *arm64_core(core), {})->kernel->code.name;
   };
   EXPECT_EQ(chosen("cortex-a55"), "conv_u8s8_6x4_dotprod_ahead");

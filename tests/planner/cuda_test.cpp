@@ -13,7 +13,7 @@ namespace octavo {
 namespace {
 
 // A convolution over `size` x `size` pixels in `images`.
-std::string chosen_for(std::int64_t images, std::int64_t size, std::int64_t channels, std::int64_t groups = 1) {
+std::string cuda_chosen_for(std::int64_t images, std::int64_t size, std::int64_t channels, std::int64_t groups = 1) {
   QuantizedConvAttrs conv;
   conv.groups = groups;
   conv.window = {{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
@@ -36,9 +36,9 @@ std::string chosen_for(std::int64_t images, std::int64_t size, std::int64_t chan
 }
 
 TEST(CudaPlans, TilesFillTheDevice) {
-  EXPECT_EQ(chosen_for(32, 56, 128), "conv_u8s8_128x128_cuda") << "many large ones";
-  EXPECT_EQ(chosen_for(1, 7, 512), "conv_u8s8_32x32_cuda") << "few pixels: small ones, for more multiprocessors";
-  EXPECT_EQ(chosen_for(1, 28, 96, 96), "depthwise_u8s8_cuda");
+  EXPECT_EQ(cuda_chosen_for(32, 56, 128), "conv_u8s8_128x128_cuda") << "many large ones";
+  EXPECT_EQ(cuda_chosen_for(1, 7, 512), "conv_u8s8_32x32_cuda") << "few pixels: small ones, for more multiprocessors";
+  EXPECT_EQ(cuda_chosen_for(1, 28, 96, 96), "depthwise_u8s8_cuda");
 }
 
 // Of f32, on a device whose plans may have calls of libraries, unless the machine says otherwise.

@@ -19,8 +19,9 @@ Fact constant(DType dtype, Shape shape) {
 }
 
 // A convolution of 8 to 16 channels.
-struct ConvCall {
-  explicit ConvCall(std::int64_t size = 6, QuantizedConvAttrs of = {.epilogue = requantized(DType::u8, 0, 0, 255)})
+struct MeasurementLogConvCall {
+  explicit MeasurementLogConvCall(std::int64_t size = 6,
+                                  QuantizedConvAttrs of = {.epilogue = requantized(DType::u8, 0, 0, 255)})
       : attrs(with_window(std::move(of))) {
     facts = {{.dtype = DType::u8, .shape = {1, size, size, 8}},
              constant(DType::s8, {16, 3, 3, 8}),
@@ -48,11 +49,13 @@ const KernelChoice* first_runnable() {
 }
 
 TEST(Measuring, CallsDifferByShapesAndStructureNotByScales) {
-  const std::string key = describe_call(ConvCall().call);
-  EXPECT_EQ(key, describe_call(ConvCall(6, {.x_zero_point = 9, .epilogue = requantized(DType::u8, 3, 1, 200)}).call));
-  EXPECT_NE(key, describe_call(ConvCall(7).call));
-  EXPECT_NE(key, describe_call(ConvCall(6, {.epilogue = requantized(DType::s8, 0, 0, 127)}).call));
-  EXPECT_NE(key, describe_call(ConvCall(6, {.epilogue = {{ScaleAndAdd{}, Round{}}, DType::u8}}).call));
+  const std::string key = describe_call(MeasurementLogConvCall().call);
+  EXPECT_EQ(key,
+            describe_call(
+                MeasurementLogConvCall(6, {.x_zero_point = 9, .epilogue = requantized(DType::u8, 3, 1, 200)}).call));
+  EXPECT_NE(key, describe_call(MeasurementLogConvCall(7).call));
+  EXPECT_NE(key, describe_call(MeasurementLogConvCall(6, {.epilogue = requantized(DType::s8, 0, 0, 127)}).call));
+  EXPECT_NE(key, describe_call(MeasurementLogConvCall(6, {.epilogue = {{ScaleAndAdd{}, Round{}}, DType::u8}}).call));
   EXPECT_EQ(
       key.rfind(
           "quantized_conv(u8[1x6x6x8], s8[16x3x3x8]*, s32[16]*, -, f32[16]*) -> u8[1x6x6x16] {window=kernel=[3,3] ", 0),
@@ -162,7 +165,7 @@ TEST_F(MeasurementLogTest, DamagedFilesAreRefused) {
 TEST_F(MeasurementLogTest, WhatIsUnknownIsMeasuredOnce) {
   const KernelChoice* kernel = first_runnable();
   if (kernel == nullptr) GTEST_SKIP() << "this machine has no kernel of the conv family";
-  const ConvCall conv;
+  const MeasurementLogConvCall conv;
   MeasurementLog log = opened();
   EXPECT_FALSE(CallTimes(log, TuningMode::off).cost()) << "there is nothing to ask";
   CallTimes quick(log, TuningMode::quick);
@@ -177,9 +180,9 @@ TEST_F(MeasurementLogTest, WhatIsUnknownIsMeasuredOnce) {
   CallTimes known(read, TuningMode::off);
   EXPECT_EQ(known.cost()(*kernel, conv.call, Prospect::near), ns);
   EXPECT_EQ(known.cost()(*kernel, conv.call, Prospect::far), ns);
-  EXPECT_EQ(known.cost()(*kernel, ConvCall(7).call, Prospect::near), std::nullopt);
+  EXPECT_EQ(known.cost()(*kernel, MeasurementLogConvCall(7).call, Prospect::near), std::nullopt);
   EXPECT_EQ(known.calls(), 1u);
-  EXPECT_TRUE(CallTimes(read, TuningMode::full).cost()(*kernel, ConvCall(7).call, Prospect::far));
+  EXPECT_TRUE(CallTimes(read, TuningMode::full).cost()(*kernel, MeasurementLogConvCall(7).call, Prospect::far));
 }
 
 TEST_F(MeasurementLogTest, KernelsThatDoNotExistAreNamed) {
@@ -192,7 +195,7 @@ TEST_F(MeasurementLogTest, KernelsThatDoNotExistAreNamed) {
 }
 
 TEST(Measuring, KernelsOfOtherMachinesAreNotMeasured) {
-  const ConvCall conv;
+  const MeasurementLogConvCall conv;
   KernelChoice kernel = conv_choices()[0];
   kernel.code.needs = Isa::amx_int8;
   if (host_machine().isa.has(kernel.code.needs)) GTEST_SKIP() << "this machine has AMX";

@@ -25,9 +25,9 @@ namespace {
 
 constexpr std::int64_t kChannels = 16;
 
-class Noise final : public SampleSource {
+class CorrectionsNoise final : public SampleSource {
  public:
-  explicit Noise(std::int64_t count) : count_(count) {}
+  explicit CorrectionsNoise(std::int64_t count) : count_(count) {}
   std::int64_t size() const override { return count_; }
   Result<std::vector<Tensor>> sample(std::int64_t index) const override {
     std::mt19937 random(static_cast<unsigned>(index + 1));
@@ -41,7 +41,8 @@ class Noise final : public SampleSource {
   std::int64_t count_;
 };
 
-ValueId added(Graph& graph, const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, const std::string& name) {
+ValueId corrections_added(Graph& graph, const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs,
+                          const std::string& name) {
   const auto id = graph.add(spec, std::move(attrs), std::move(inputs), name);
   EXPECT_TRUE(id) << to_string(id.errors());
   return id ? *id : ValueId{};
@@ -67,30 +68,30 @@ Graph uneven_network(UnaryAttrs first_activation) {
   Window window = unit_window({3, 3});
   window.pad_begin = window.pad_end = {1, 1};
   const ValueId x = graph.add_input("x", DType::f32, Shape{1, 3, 8, 8});
-  const ValueId first = added(
+  const ValueId first = corrections_added(
       graph, kConv, ConvAttrs{.window = window},
       {x, constant("a", Shape{kChannels, 3, 3, 3}, size_of_channel), constant("ab", Shape{kChannels}, size_of_channel)},
       "first");
-  const ValueId clipped = added(graph, kUnary, first_activation, {first}, "clipped");
-  const ValueId depthwise = added(
+  const ValueId clipped = corrections_added(graph, kUnary, first_activation, {first}, "clipped");
+  const ValueId depthwise = corrections_added(
       graph, kConv, ConvAttrs{.window = window, .groups = kChannels},
       {clipped, constant("d", Shape{kChannels, 1, 3, 3}, inverse), constant("db", Shape{kChannels}, one)}, "depthwise");
-  const ValueId relu = added(graph, kUnary, UnaryAttrs{.kind = UnaryKind::relu}, {depthwise}, "relu");
+  const ValueId relu = corrections_added(graph, kUnary, UnaryAttrs{.kind = UnaryKind::relu}, {depthwise}, "relu");
   const ValueId last =
-      added(graph, kConv, ConvAttrs{.window = unit_window({1, 1})},
-            {relu, constant("l", Shape{10, kChannels, 1, 1}, one), constant("lb", Shape{10}, one)}, "last");
+      corrections_added(graph, kConv, ConvAttrs{.window = unit_window({1, 1})},
+                        {relu, constant("l", Shape{10, kChannels, 1, 1}, one), constant("lb", Shape{10}, one)}, "last");
   graph.add_output(last, "y");
   return graph;
 }
 
 // Not of the samples of calibration.
 double fresh_sqnr_db(const Graph& exact, const Graph& changed) {
-  return testing::sqnr_db(exact, changed, Noise(24), 12);
+  return testing::sqnr_db(exact, changed, CorrectionsNoise(24), 12);
 }
 
 double quantized_sqnr(const Graph& exact, const QuantizeOptions& options) {
   Graph graph = exact;
-  const auto report = quantize(graph, Noise(12), options);
+  const auto report = quantize(graph, CorrectionsNoise(12), options);
   EXPECT_TRUE(report) << to_string(report.errors());
   return fresh_sqnr_db(exact, graph);
 }
@@ -106,7 +107,7 @@ TEST(Equalize, TheNetworkInFloatsStaysTheSame) {
   for (const UnaryAttrs& activation :
        {UnaryAttrs{.kind = UnaryKind::relu}, UnaryAttrs{.kind = UnaryKind::clip, .alpha = 0.0f, .beta = 0.5f}}) {
     const Graph graph = uneven_network(activation);
-    const auto factors = find_factors(graph, {}, {Noise(12)});
+    const auto factors = find_factors(graph, {}, {CorrectionsNoise(12)});
     ASSERT_TRUE(factors);
     EXPECT_EQ(factors->size(), 2u);
     Graph moved = graph;
@@ -125,11 +126,11 @@ TEST(Equalize, TheNetworkInFloatsStaysTheSame) {
 
 TEST(Equalize, NotAcrossOutputsOrSkippedNodes) {
   Graph graph = uneven_network({.kind = UnaryKind::relu});
-  const auto skipped = find_factors(graph, {"depthwise"}, {Noise(2)});
+  const auto skipped = find_factors(graph, {"depthwise"}, {CorrectionsNoise(2)});
   ASSERT_TRUE(skipped);
   EXPECT_TRUE(skipped->empty());
   graph.add_output(graph.node(graph.order()[1]).outputs[0], "seen");
-  const auto seen = find_factors(graph, {}, {Noise(2)});
+  const auto seen = find_factors(graph, {}, {CorrectionsNoise(2)});
   ASSERT_TRUE(seen);
   EXPECT_FALSE(seen->contains("first"));
   EXPECT_TRUE(seen->contains("depthwise"));
@@ -140,12 +141,12 @@ TEST(Weights, WhatWasLearnedServesAgain) {
   Graph first = graph, second = graph;
   const QuantizeOptions options{
       .calibration = CalibrationMethod::automatic, .equalizes = true, .weights = WeightMethod::adaround};
-  const auto report = quantize(first, Noise(12), options);
+  const auto report = quantize(first, CorrectionsNoise(12), options);
   ASSERT_TRUE(report) << to_string(report.errors());
   EXPECT_EQ(report->calibrated.weights.size(), 3u);
   QuantizeOptions again = options;
   again.calibrated = report->calibrated;
-  ASSERT_TRUE(quantize(second, Noise(0), again));
+  ASSERT_TRUE(quantize(second, CorrectionsNoise(0), again));
   ASSERT_EQ(first.value_count(), second.value_count());
   for (int i = 0; i < first.value_count(); ++i) {
     if (!first.fact({i}).is_constant()) continue;
@@ -243,7 +244,8 @@ TEST(FastBias, IsExactForFlatImages) {
     for (float& value : weights.span<float>()) value = normal(random);
     const ValueId x = graph.add_input("x", DType::f32, Shape{1, 4, 7, 6});
     const ValueId w = graph.add_constant("w", weights), b = graph.add_constant("b", bias);
-    graph.add_output(added(graph, kConv, ConvAttrs{.window = window, .groups = groups}, {x, w, b}, "conv"), "y");
+    graph.add_output(corrections_added(graph, kConv, ConvAttrs{.window = window, .groups = groups}, {x, w, b}, "conv"),
+                     "y");
     const Placement placement = place_pairs(graph, {});
     const std::vector<ActivationScale> scales(static_cast<std::size_t>(graph.value_count()),
                                               ActivationScale{.scale = 0.02f});
@@ -276,7 +278,7 @@ TEST(ObservedNetwork, ShowsWhatIsComputedWhereverItIs) {
   ASSERT_TRUE(network) << to_string(network.errors());
   auto observation = Observation::create(*network);
   ASSERT_TRUE(observation);
-  auto inputs = *Noise(1).sample(0);
+  auto inputs = *CorrectionsNoise(1).sample(0);
   std::map<int, Tensor> expected;
   ASSERT_TRUE(evaluate(graph, inputs, [&](ValueId id, const Tensor& tensor) { expected[id.index] = tensor; }));
   std::size_t seen = 0;
@@ -297,7 +299,7 @@ TEST(ObservedNetwork, WhatIsWrittenIsWhatReadersRead) {
   const auto network = ObservedNetwork::compile(graph, {{relu}});
   ASSERT_TRUE(network);
   auto observation = Observation::create(*network);
-  auto inputs = *Noise(1).sample(0);
+  auto inputs = *CorrectionsNoise(1).sample(0);
   ASSERT_TRUE(observation->run(inputs, [](std::size_t, const TensorView& value) {
     std::fill_n(value.as<float>(), value.shape.elements(), 0.0f);
   }));

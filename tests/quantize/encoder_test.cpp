@@ -16,7 +16,7 @@
 namespace octavo {
 namespace {
 
-constexpr std::int64_t kTokens = 6, kWidth = 16, kInner = 32, kWords = 5000;
+constexpr std::int64_t kEncoderTokens = 6, kEncoderWidth = 16, kInner = 32, kWords = 5000;
 
 // Token ids -> embeddings and positions -> normalisation -> one block of attention and a product pair -> f32.
 class Encoder {
@@ -24,15 +24,17 @@ class Encoder {
   Graph graph;
 
   Encoder() {
-    const ValueId ids = graph.add_input("ids", DType::s64, Shape{1, kTokens});
-    const ValueId words = add(kGather, GatherAttrs{0}, {constant("words", {kWords, kWidth}), ids}, "lookup");
-    const ValueId x = norm(binary(words, constant("positions", {1, kTokens, kWidth}), "embedded"), "norm0");
+    const ValueId ids = graph.add_input("ids", DType::s64, Shape{1, kEncoderTokens});
+    const ValueId words = add(kGather, GatherAttrs{0}, {constant("words", {kWords, kEncoderWidth}), ids}, "lookup");
+    const ValueId x =
+        norm(binary(words, constant("positions", {1, kEncoderTokens, kEncoderWidth}), "embedded"), "norm0");
     const AttentionAttrs heads{.heads = 2, .kv_heads = 2, .head_size = 8, .value_size = 8, .scale = 0.35f};
     const ValueId seen =
-        add(kAttention, heads, {linear(x, kWidth, "q"), linear(x, kWidth, "k"), linear(x, kWidth, "v")}, "attention");
-    const ValueId y = norm(binary(linear(seen, kWidth, "out"), x, "sum1"), "norm1");
+        add(kAttention, heads,
+            {linear(x, kEncoderWidth, "q"), linear(x, kEncoderWidth, "k"), linear(x, kEncoderWidth, "v")}, "attention");
+    const ValueId y = norm(binary(linear(seen, kEncoderWidth, "out"), x, "sum1"), "norm1");
     const ValueId inner = add(kUnary, UnaryAttrs{UnaryKind::gelu}, {linear(y, kInner, "up")}, "gelu");
-    graph.add_output(norm(binary(linear(inner, kWidth, "down"), y, "sum2"), "norm2"), "y");
+    graph.add_output(norm(binary(linear(inner, kEncoderWidth, "down"), y, "sum2"), "norm2"), "y");
   }
 
   ValueId named(const std::string& name) const {
@@ -65,7 +67,7 @@ class Encoder {
   }
   ValueId norm(ValueId x, const std::string& name) {
     return add(kLayerNorm, LayerNormAttrs{2, 1e-5f},
-               {x, constant(name + ".scale", {kWidth}), constant(name + ".bias", {kWidth})}, name);
+               {x, constant(name + ".scale", {kEncoderWidth}), constant(name + ".bias", {kEncoderWidth})}, name);
   }
 
   std::mt19937 random_{3};
@@ -76,7 +78,7 @@ class Tokens final : public SampleSource {
   std::int64_t size() const override { return 16; }
   Result<std::vector<Tensor>> sample(std::int64_t index) const override {
     std::mt19937 random(static_cast<unsigned>(index + 1));
-    Tensor ids(DType::s64, {1, kTokens});
+    Tensor ids(DType::s64, {1, kEncoderTokens});
     for (std::int64_t& id : ids.span<std::int64_t>()) id = static_cast<std::int64_t>(random() % kWords);
     return std::vector<Tensor>{ids};
   }
@@ -256,7 +258,7 @@ TEST(Encoder, WithoutProductsThereAreNoRows) {
 // Ids are drawn from all rows of the table that they index, masks are ones, and floats cannot be drawn.
 TEST(DrawnIds, AreOfTheTable) {
   Encoder encoder;
-  const ValueId mask = encoder.graph.add_input("mask", DType::s64, Shape{1, kTokens});
+  const ValueId mask = encoder.graph.add_input("mask", DType::s64, Shape{1, kEncoderTokens});
   ASSERT_TRUE(mask.exists());
   const auto drawn = drawn_ids(encoder.graph);
   ASSERT_TRUE(drawn);

@@ -21,7 +21,8 @@ Tensor noise(Shape shape, unsigned seed) {
   return tensor;
 }
 
-ValueId added(Graph& graph, const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, const std::string& name) {
+ValueId memory_added(Graph& graph, const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs,
+                     const std::string& name) {
   const auto id = graph.add(spec, std::move(attrs), std::move(inputs), name);
   EXPECT_TRUE(id) << to_string(id.errors());
   return id ? *id : ValueId{};
@@ -35,10 +36,10 @@ Graph products(std::int64_t size) {
   for (const std::string name : {"first", "second"}) {
     const ValueId w = graph.add_constant(name + ".w", noise(Shape{size, size}, name == "first" ? 100 : 101));
     const ValueId b = graph.add_constant(name + ".b", noise(Shape{size}, 102));
-    value = added(graph, kMatmul, NoAttrs{}, {value, w}, name);
-    value = added(graph, kBinary, BinaryAttrs{.kind = BinaryKind::add}, {value, b}, name + "/bias");
+    value = memory_added(graph, kMatmul, NoAttrs{}, {value, w}, name);
+    value = memory_added(graph, kBinary, BinaryAttrs{.kind = BinaryKind::add}, {value, b}, name + "/bias");
   }
-  value = added(graph, kBinary, BinaryAttrs{.kind = BinaryKind::add}, {value, x}, "sum");
+  value = memory_added(graph, kBinary, BinaryAttrs{.kind = BinaryKind::add}, {value, x}, "sum");
   graph.add_output(value, "y");
   return graph;
 }

@@ -15,9 +15,9 @@
 namespace octavo {
 namespace {
 
-class Noise final : public SampleSource {
+class OutputPrecisionNoise final : public SampleSource {
  public:
-  explicit Noise(unsigned seed) : seed_(seed) {}
+  explicit OutputPrecisionNoise(unsigned seed) : seed_(seed) {}
   std::int64_t size() const override { return 10; }
   Result<std::vector<Tensor>> sample(std::int64_t index) const override {
     std::mt19937 random(seed_ + static_cast<unsigned>(index));
@@ -34,7 +34,7 @@ class Noise final : public SampleSource {
 // first -> relu -> second -> relu, from which "boxes" reads what are small channels among large ones, "scores" the
 // means. One head alone where the other is left out.
 enum class Heads { both, scores };
-Graph network(Heads heads) {
+Graph output_precision_network(Heads heads) {
   Graph graph;
   std::mt19937 random(11);
   std::normal_distribution<float> normal(0.0f, 0.3f);
@@ -74,9 +74,9 @@ struct Outcome {
   QuantizeReport report;
 };
 
-Outcome quantized(const Graph& exact, const QuantizeOptions& options) {
+Outcome output_precision_quantized(const Graph& exact, const QuantizeOptions& options) {
   Outcome outcome{exact, {}};
-  auto report = quantize(outcome.graph, Noise(0), options);
+  auto report = quantize(outcome.graph, OutputPrecisionNoise(0), options);
   EXPECT_TRUE(report) << to_string(report.errors());
   if (report) outcome.report = std::move(*report);
   return outcome;
@@ -88,12 +88,12 @@ bool says(const std::vector<std::string>& sentences, const std::string& part) {
 }
 
 TEST(OutputPrecision, LayersStayInF32UntilOutputsHaveWhatIsAsked) {
-  const Graph exact = network(Heads::both);
-  const Outcome plain = quantized(exact, {});
-  const Outcome kept = quantized(exact, {.output_sqnr = 40.0});
+  const Graph exact = output_precision_network(Heads::both);
+  const Outcome plain = output_precision_quantized(exact, {});
+  const Outcome kept = output_precision_quantized(exact, {.output_sqnr = 40.0});
   EXPECT_TRUE(plain.report.calibrated.kept_in_f32.empty());
-  EXPECT_LT(testing::sqnr_db(exact, plain.graph, Noise(100)), 30.0);
-  EXPECT_GT(testing::sqnr_db(exact, kept.graph, Noise(100)), 38.0);
+  EXPECT_LT(testing::sqnr_db(exact, plain.graph, OutputPrecisionNoise(100)), 30.0);
+  EXPECT_GT(testing::sqnr_db(exact, kept.graph, OutputPrecisionNoise(100)), 38.0);
   EXPECT_FALSE(kept.report.calibrated.kept_in_f32.empty());
   EXPECT_FALSE(kept.report.groups.empty());
   EXPECT_TRUE(says(kept.report.notes, "output 'boxes': on the samples"));
@@ -103,40 +103,40 @@ TEST(OutputPrecision, LayersStayInF32UntilOutputsHaveWhatIsAsked) {
 }
 
 TEST(OutputPrecision, WhatCostsTooMuchIsToldInstead) {
-  const Graph exact = network(Heads::both);
-  const Outcome told = quantized(exact, {.output_sqnr = 40.0, .most_in_f32 = 0.001});
+  const Graph exact = output_precision_network(Heads::both);
+  const Outcome told = output_precision_quantized(exact, {.output_sqnr = 40.0, .most_in_f32 = 0.001});
   EXPECT_TRUE(told.report.calibrated.kept_in_f32.empty());
   EXPECT_TRUE(says(told.report.notes, "less than 40.0 dB"));
   EXPECT_TRUE(says(told.report.notes, "would have to stay in fp32"));
 }
 
 TEST(OutputPrecision, NothingIsKeptWhereOutputsHaveIt) {
-  const Graph exact = network(Heads::both);
-  const Outcome kept = quantized(exact, {.output_sqnr = 3.0});
+  const Graph exact = output_precision_network(Heads::both);
+  const Outcome kept = output_precision_quantized(exact, {.output_sqnr = 3.0});
   EXPECT_TRUE(kept.report.calibrated.kept_in_f32.empty());
   EXPECT_TRUE(kept.report.notes.empty());
 }
 
 TEST(OutputPrecision, ScoresAreLeftAloneUnlessAsked) {
-  const Graph exact = network(Heads::scores);
+  const Graph exact = output_precision_network(Heads::scores);
   const QuantizeOptions most{.output_sqnr = 100.0};
-  EXPECT_TRUE(quantized(exact, most).report.calibrated.kept_in_f32.empty());
+  EXPECT_TRUE(output_precision_quantized(exact, most).report.calibrated.kept_in_f32.empty());
   QuantizeOptions asked = most;
   asked.judges_scores = true;
-  EXPECT_FALSE(quantized(exact, asked).report.calibrated.kept_in_f32.empty());
+  EXPECT_FALSE(output_precision_quantized(exact, asked).report.calibrated.kept_in_f32.empty());
 }
 
 TEST(OutputPrecision, ScalesOfAFileGiveTheSameNetwork) {
-  const Graph exact = network(Heads::both);
+  const Graph exact = output_precision_network(Heads::both);
   const QuantizeOptions options{.output_sqnr = 40.0};
-  const Outcome first = quantized(exact, options);
+  const Outcome first = output_precision_quantized(exact, options);
   const std::string text = scales_json(first.graph, first.report, "network", "");
   const auto known = parse_scales(text, "scales");
   ASSERT_TRUE(known) << to_string(known.errors());
   EXPECT_EQ(known->kept_in_f32, first.report.calibrated.kept_in_f32);
   QuantizeOptions again = options;
   again.calibrated = *known;
-  const Outcome second = quantized(exact, again);
+  const Outcome second = output_precision_quantized(exact, again);
   EXPECT_EQ(to_string(first.graph), to_string(second.graph));
   const auto broken = parse_scales(
       R"({"format": "octavo scales 1", "tensors": {}, "bias_corrections": {}, "kept_in_f32": [1]})", "scales");

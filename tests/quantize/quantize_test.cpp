@@ -79,9 +79,9 @@ class Net {
 using Names = std::vector<std::string>;
 
 // Seeded samples for graphs with one input.
-class Noise final : public SampleSource {
+class QuantizeNoise final : public SampleSource {
  public:
-  Noise(Shape shape, std::int64_t count) : shape_(std::move(shape)), count_(count) {}
+  QuantizeNoise(Shape shape, std::int64_t count) : shape_(std::move(shape)), count_(count) {}
   std::int64_t size() const override { return count_; }
   Result<std::vector<Tensor>> sample(std::int64_t index) const override {
     std::mt19937 random(static_cast<unsigned>(index + 1));
@@ -262,7 +262,7 @@ Net small_network() {
 
 TEST(Quantize, KeepsTheAnswersOfASmallNetwork) {
   const Net net = small_network();
-  const Noise samples(Shape{1, 3, 8, 8}, 12);
+  const QuantizeNoise samples(Shape{1, 3, 8, 8}, 12);
   const std::pair<CalibrationMethod, PairPlacement> variants[] = {
       {CalibrationMethod::minmax, PairPlacement::fused},
       {CalibrationMethod::percentile, PairPlacement::fused},
@@ -292,7 +292,7 @@ Tensor meaning(const Graph& graph, const Tensor& integers) {
 // last.
 TEST(Quantize, IntegerEndsReplaceTheOuterConversions) {
   const Net net = small_network();
-  const Noise samples(Shape{1, 3, 8, 8}, 6);
+  const QuantizeNoise samples(Shape{1, 3, 8, 8}, 6);
   Graph floats = net.graph, integers = net.graph;
   ASSERT_TRUE(quantize(floats, samples, {}));
   const auto report = quantize(integers, samples, {.integer_only = true});
@@ -354,14 +354,14 @@ TEST(Quantize, SoftmaxHasAFixedScale) {
   const ValueId x = net.input("x", Shape{1, 4, 8, 8});
   const ValueId shares = net.add(kSoftmax, SoftmaxAttrs{.axis = 3}, {net.conv("conv", x, 4)}, "shares");
   net.output(net.add(kReshape, ReshapeAttrs{.shape = {1, 256}}, {shares}, "flat"));
-  const auto report = quantize(net.graph, Noise(Shape{1, 4, 8, 8}, 3), {.integer_only = true});
+  const auto report = quantize(net.graph, QuantizeNoise(Shape{1, 4, 8, 8}, 3), {.integer_only = true});
   ASSERT_TRUE(report) << to_string(report.errors());
   for (const char* name : {"shares", "flat"})
     EXPECT_EQ(report->scales.at(name), (TensorScale{DType::u8, 1.0f / 256.0f, 0})) << name;
 }
 
 TEST(Quantize, SameGraphEveryTime) {
-  const Noise samples(Shape{1, 3, 8, 8}, 7);
+  const QuantizeNoise samples(Shape{1, 3, 8, 8}, 7);
   Graph first = small_network().graph;
   Graph second = small_network().graph;
   const auto a = quantize(first, samples, {.calibration = CalibrationMethod::percentile});
@@ -376,7 +376,7 @@ TEST(Quantize, SameGraphEveryTime) {
 }
 
 // By channel of y: the mean over all samples.
-std::vector<double> means(const Graph& graph, const Noise& samples) {
+std::vector<double> means(const Graph& graph, const QuantizeNoise& samples) {
   std::vector<double> sums;
   for (std::int64_t i = 0; i < samples.size(); ++i) {
     const auto y = evaluate(graph, *samples.sample(i));
@@ -388,7 +388,7 @@ std::vector<double> means(const Graph& graph, const Noise& samples) {
   return sums;
 }
 
-double largest_shift(const Graph& a, const Graph& b, const Noise& samples) {
+double largest_shift(const Graph& a, const Graph& b, const QuantizeNoise& samples) {
   const auto x = means(a, samples), y = means(b, samples);
   double largest = 0.0;
   for (std::size_t c = 0; c < x.size(); ++c) largest = std::max(largest, std::abs(x[c] - y[c]));
@@ -397,7 +397,7 @@ double largest_shift(const Graph& a, const Graph& b, const Noise& samples) {
 
 TEST(Quantize, CorrectedBiasesKeepTheMeans) {
   const Graph original = small_network().graph;
-  const Noise samples(Shape{1, 3, 8, 8}, 16);
+  const QuantizeNoise samples(Shape{1, 3, 8, 8}, 16);
   Graph corrected = original, uncorrected = original;
   const auto report = quantize(corrected, samples, {});
   ASSERT_TRUE(report) << to_string(report.errors());
@@ -409,7 +409,7 @@ TEST(Quantize, CorrectedBiasesKeepTheMeans) {
 
 TEST(Quantize, FastCorrectionKeepsMostOfTheMeans) {
   const Graph original = small_network().graph;
-  const Noise samples(Shape{1, 3, 8, 8}, 16);
+  const QuantizeNoise samples(Shape{1, 3, 8, 8}, 16);
   Graph corrected = original, uncorrected = original;
   const auto report = quantize(corrected, samples, {.corrects_fast = true});
   ASSERT_TRUE(report) << to_string(report.errors());
@@ -420,9 +420,9 @@ TEST(Quantize, FastCorrectionKeepsMostOfTheMeans) {
 
 TEST(Quantize, WhatWasCalibratedServesAgain) {
   Graph first = small_network().graph, second = first;
-  const auto report = quantize(first, Noise(Shape{1, 3, 8, 8}, 5), {});
+  const auto report = quantize(first, QuantizeNoise(Shape{1, 3, 8, 8}, 5), {});
   ASSERT_TRUE(report);
-  const auto again = quantize(second, Noise(Shape{1, 3, 8, 8}, 0), {.calibrated = report->calibrated});
+  const auto again = quantize(second, QuantizeNoise(Shape{1, 3, 8, 8}, 0), {.calibrated = report->calibrated});
   ASSERT_TRUE(again);
   EXPECT_EQ(again->samples, 0);
   ASSERT_EQ(first.value_count(), second.value_count());
@@ -436,7 +436,7 @@ TEST(Quantize, WhatWasCalibratedServesAgain) {
 
 TEST(Quantize, GlobalScaleNeedsNoSamples) {
   Graph graph = small_network().graph;
-  ASSERT_TRUE(quantize(graph, Noise(Shape{1, 3, 8, 8}, 0), {.global_scale = 8.0f}));
+  ASSERT_TRUE(quantize(graph, QuantizeNoise(Shape{1, 3, 8, 8}, 0), {.global_scale = 8.0f}));
   int pairs = 0;
   for (const NodeId id : graph.order()) {
     if (graph.node(id).spec != &kQuantize) continue;
@@ -461,7 +461,8 @@ TEST(NodePattern, PositionsAreTheOutermostProducts) {
   EXPECT_EQ(matching_nodes(net.graph, {"position:last", "rel?"}), (std::set<std::string>{"head", "relu", "side"}));
   EXPECT_TRUE(check_patterns(net.graph, {"position:first", "position:last"}, "--skip"));
   EXPECT_FALSE(check_patterns(net.graph, {"position:middle"}, "--skip"));
-  const auto report = quantize(net.graph, Noise(Shape{1, 3, 8, 8}, 3), {.skip = {"position:first", "position:last"}});
+  const auto report =
+      quantize(net.graph, QuantizeNoise(Shape{1, 3, 8, 8}, 3), {.skip = {"position:first", "position:last"}});
   ASSERT_TRUE(report) << to_string(report.errors());
   std::string groups;
   for (const LayerGroup& group : report->groups) groups += group.name + " ";
@@ -482,12 +483,12 @@ TEST(Quantize, BadInputIsSaid) {
     const auto report = quantize(copy, samples, options);
     return report ? Error{} : report.errors()[0];
   };
-  EXPECT_EQ(error(Noise(Shape{1, 3, 8, 8}, 0), {}).kind, ErrorKind::usage);
-  EXPECT_EQ(error(Noise(Shape{1, 3, 8, 8}, 2), {.percentile = 40.0}).kind, ErrorKind::usage);
-  EXPECT_EQ(error(Noise(Shape{1, 3, 8, 8}, 2), {.skip = {"nobody"}}).kind, ErrorKind::usage);
-  EXPECT_EQ(error(Noise(Shape{1, 3, 8, 8}, 2), {.global_scale = -1.0f}).kind, ErrorKind::usage);
-  EXPECT_EQ(error(Noise(Shape{1, 3, 9, 8}, 2), {}).kind, ErrorKind::invalid_input);
-  Noise broken(Shape{1, 3, 8, 8}, 4);
+  EXPECT_EQ(error(QuantizeNoise(Shape{1, 3, 8, 8}, 0), {}).kind, ErrorKind::usage);
+  EXPECT_EQ(error(QuantizeNoise(Shape{1, 3, 8, 8}, 2), {.percentile = 40.0}).kind, ErrorKind::usage);
+  EXPECT_EQ(error(QuantizeNoise(Shape{1, 3, 8, 8}, 2), {.skip = {"nobody"}}).kind, ErrorKind::usage);
+  EXPECT_EQ(error(QuantizeNoise(Shape{1, 3, 8, 8}, 2), {.global_scale = -1.0f}).kind, ErrorKind::usage);
+  EXPECT_EQ(error(QuantizeNoise(Shape{1, 3, 9, 8}, 2), {}).kind, ErrorKind::invalid_input);
+  QuantizeNoise broken(Shape{1, 3, 8, 8}, 4);
   broken.nan_at = 3;
   const Error found = error(broken, {});
   EXPECT_EQ(found.kind, ErrorKind::invalid_input);

@@ -19,9 +19,9 @@ namespace octavo {
 namespace {
 
 // Samples of the graph's inputs, drawn from a seed.
-class Noise final : public SampleSource {
+class SameScalesNoise final : public SampleSource {
  public:
-  Noise(const Graph& graph, std::int64_t size) : size_(size) {
+  SameScalesNoise(const Graph& graph, std::int64_t size) : size_(size) {
     for (const ValueId input : graph.inputs()) facts_.push_back(graph.fact(input));
   }
   std::int64_t size() const override { return size_; }
@@ -71,7 +71,7 @@ const Window kAround{{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
 const Window kHalving{{3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}};
 
 // A stem, a depthwise and a grouped convolution, a residual sum, a gate, activations, a mean and a product.
-Graph network() {
+Graph same_scales_network() {
   Builder b;
   const auto relu6 = UnaryAttrs{.kind = UnaryKind::clip, .alpha = 0.0f, .beta = 6.0f};
   const ValueId stem = b.unary("stem.act", {.kind = UnaryKind::silu},
@@ -106,9 +106,9 @@ std::vector<Machine> machines() {
 }
 
 // Scales with all that was learned, then the file for other programs.
-std::string quantized(const Graph& exact, std::int64_t samples, const QuantizeOptions& options) {
+std::string same_scales_quantized(const Graph& exact, std::int64_t samples, const QuantizeOptions& options) {
   Graph graph = exact;
-  const auto report = quantize(graph, Noise(exact, samples), options);
+  const auto report = quantize(graph, SameScalesNoise(exact, samples), options);
   EXPECT_TRUE(report) << to_string(report.errors());
   if (!report) return {};
   const auto file = export_onnx(graph, {.name = "network"});
@@ -118,17 +118,17 @@ std::string quantized(const Graph& exact, std::int64_t samples, const QuantizeOp
 
 void expect_same(const Graph& graph, std::int64_t samples, QuantizeOptions options,
                  const std::vector<Machine>& machines) {
-  const std::string first = quantized(graph, samples, options);
+  const std::string first = same_scales_quantized(graph, samples, options);
   ASSERT_FALSE(first.empty());
   for (const Machine& machine : machines) {
     options.machine = machine;
-    EXPECT_TRUE(quantized(graph, samples, options) == first)
+    EXPECT_TRUE(same_scales_quantized(graph, samples, options) == first)
         << machine.isa.to_string() << " on " << machine.cores << " cores";
   }
 }
 
 TEST(SameScales, OnEveryInstructionSetAndNumberOfCores) {
-  const Graph graph = network();
+  const Graph graph = same_scales_network();
   for (const CalibrationMethod method :
        {CalibrationMethod::automatic, CalibrationMethod::minmax, CalibrationMethod::entropy}) {
     expect_same(graph, 18,
@@ -153,9 +153,9 @@ TEST(SameScales, OfMobileNetV2) {
   const QuantizeOptions options{
       .calibration = CalibrationMethod::automatic, .weights = WeightMethod::adaround, .is_standard = true};
   // What a library chooses by the host is in no plan.
-  const auto network = ObservedNetwork::compile(imported->graph, {});
-  ASSERT_TRUE(network) << to_string(network.errors());
-  for (const PlanStep& step : network->plan().steps) EXPECT_EQ(library_of(step.kernel), "") << step.kernel;
+  const auto same_scales_network = ObservedNetwork::compile(imported->graph, {});
+  ASSERT_TRUE(same_scales_network) << to_string(same_scales_network.errors());
+  for (const PlanStep& step : same_scales_network->plan().steps) EXPECT_EQ(library_of(step.kernel), "") << step.kernel;
   auto old = machine_for_target("avx2");
   ASSERT_TRUE(old);
   if (!host_machine().isa.contains(old->isa)) GTEST_SKIP() << "needs AVX2";

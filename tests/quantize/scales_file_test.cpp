@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-class Noise final : public SampleSource {
+class ScalesFileNoise final : public SampleSource {
  public:
   std::int64_t size() const override { return 5; }
   Result<std::vector<Tensor>> sample(std::int64_t index) const override {
@@ -29,7 +29,7 @@ class Noise final : public SampleSource {
 };
 
 // x -> first -> relu -> largest (a pool, which keeps the scale) -> second.
-Graph network() {
+Graph scales_file_network() {
   Graph graph;
   std::mt19937 random(3);
   std::normal_distribution<float> normal;
@@ -89,8 +89,8 @@ struct Written {
 };
 
 Written written(const QuantizeOptions& options) {
-  Graph graph = network();
-  const auto report = quantize(graph, Noise(), options);
+  Graph graph = scales_file_network();
+  const auto report = quantize(graph, ScalesFileNoise(), options);
   EXPECT_TRUE(report) << to_string(report.errors());
   return {graph, report ? scales_json(graph, *report, "network.onnx", "minmax") : ""};
 }
@@ -98,8 +98,8 @@ Written written(const QuantizeOptions& options) {
 Result<Graph> quantized_by(const std::string& text) {
   auto calibrated = parse_scales(text, "scales.json");
   if (!calibrated) return calibrated.errors();
-  Graph graph = network();
-  const auto report = quantize(graph, Noise(), {.calibrated = std::move(*calibrated)});
+  Graph graph = scales_file_network();
+  const auto report = quantize(graph, ScalesFileNoise(), {.calibrated = std::move(*calibrated)});
   if (!report) return report.errors();
   return graph;
 }
@@ -256,7 +256,7 @@ TEST(ScalesFile, OtherFilesAreRefused) {
 // What --max-drop does with --scales: whichever groups go to fp32, the file has all scales that are left.
 TEST(ScalesFile, ServesEveryMixtureOfItsNetwork) {
   Graph whole = network_of_many_groups();
-  const auto report = quantize(whole, Noise(), {.calibration = CalibrationMethod::minmax});
+  const auto report = quantize(whole, ScalesFileNoise(), {.calibration = CalibrationMethod::minmax});
   ASSERT_TRUE(report) << to_string(report.errors());
   ASSERT_GE(report->groups.size(), 7u);
   const auto calibrated = parse_scales(scales_json(whole, *report, "network.onnx", "minmax"), "scales.json");
@@ -268,7 +268,7 @@ TEST(ScalesFile, ServesEveryMixtureOfItsNetwork) {
         options.skip.insert(options.skip.end(), report->groups[g].nodes.begin(), report->groups[g].nodes.end());
     }
     Graph graph = network_of_many_groups();
-    const auto mixture = quantize(graph, Noise(), options);
+    const auto mixture = quantize(graph, ScalesFileNoise(), options);
     ASSERT_TRUE(mixture) << set << ": " << to_string(mixture.errors());
     for (const auto& [name, scale] : mixture->scales) {
       ASSERT_TRUE(report->scales.contains(name)) << set << ": " << name;

@@ -9,7 +9,7 @@
 namespace octavo {
 namespace {
 
-constexpr std::int64_t kTokens = 4, kWidth = 8;
+constexpr std::int64_t kSettledTokens = 4, kSettledWidth = 8;
 
 // A mask of keys and a bias of positions, added up, beside attention of x with itself.
 struct Masked {
@@ -17,9 +17,9 @@ struct Masked {
   ValueId sum;
 
   Masked() {
-    const ValueId x = graph.add_input("x", DType::f32, Shape{1, kTokens, kWidth});
-    const ValueId keys = graph.add_input("keys", DType::f32, Shape{1, 1, 1, kTokens});
-    const ValueId bias = graph.add_constant("bias", Tensor(DType::f32, {1, 2, kTokens, kTokens}));
+    const ValueId x = graph.add_input("x", DType::f32, Shape{1, kSettledTokens, kSettledWidth});
+    const ValueId keys = graph.add_input("keys", DType::f32, Shape{1, 1, 1, kSettledTokens});
+    const ValueId bias = graph.add_constant("bias", Tensor(DType::f32, {1, 2, kSettledTokens, kSettledTokens}));
     sum = add(kBinary, BinaryAttrs{BinaryKind::add}, {keys, bias}, "sum");
     const AttentionAttrs heads{.heads = 2, .kv_heads = 2, .head_size = 4, .value_size = 4};
     graph.add_output(add(kAttention, heads, {x, x, x, sum}, "attention"), "y");

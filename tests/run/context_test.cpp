@@ -21,7 +21,7 @@ using testing::random_graph;
 using testing::random_inputs;
 using testing::run_once;
 
-std::shared_ptr<const Model> load(CompiledModel compiled, int threads) {
+std::shared_ptr<const Model> context_load(CompiledModel compiled, int threads) {
   auto model = load_model(std::move(compiled), {.threads = threads});
   if (!model) ADD_FAILURE() << to_string(model.errors());
   return model ? *model : nullptr;
@@ -61,7 +61,7 @@ TEST(Context, RoundsAreTheSameForAnyNumberOfThreads) {
   const auto expected = evaluate(graph, inputs);
   ASSERT_TRUE(expected) << to_string(expected.errors());
   for (const int threads : {1, 2, 3, 4}) {
-    auto context = Context::create(load(compile_graphs({&graph}), threads));
+    auto context = Context::create(context_load(compile_graphs({&graph}), threads));
     ASSERT_TRUE(context) << to_string(context.errors());
     for (int repeat = 0; repeat < 5; ++repeat)
       EXPECT_EQ(run_once(*context, inputs), *expected) << threads << " threads";
@@ -77,7 +77,7 @@ TEST(Context, RandomGraphsGiveTheReferencesAnswers) {
     const auto expected = evaluate(graph, inputs);
     ASSERT_TRUE(expected) << to_string(expected.errors());
     for (const int threads : {1, 2, 4}) {
-      const auto model = load(compile_graphs({&graph}), threads);
+      const auto model = context_load(compile_graphs({&graph}), threads);
       ASSERT_NE(model, nullptr);
       auto context = Context::create(model, {.executor = pool});
       ASSERT_TRUE(context);
@@ -91,8 +91,8 @@ TEST(Context, TheScalarTargetGivesTheSameBytes) {
   for (unsigned seed = 0; seed < 10; ++seed) {
     const Graph graph = random_graph(seed, 30);
     const std::vector<Tensor> inputs = random_inputs(graph, seed);
-    auto host = Context::create(load(compile_graphs({&graph}), 2));
-    auto scalar = Context::create(load(compile_graphs({&graph}, *machine_for_target("scalar")), 1));
+    auto host = Context::create(context_load(compile_graphs({&graph}), 2));
+    auto scalar = Context::create(context_load(compile_graphs({&graph}, *machine_for_target("scalar")), 1));
     ASSERT_TRUE(host && scalar);
     EXPECT_EQ(run_once(*host, inputs), run_once(*scalar, inputs));
   }
@@ -100,7 +100,7 @@ TEST(Context, TheScalarTargetGivesTheSameBytes) {
 
 TEST(Context, ThreadsShareAModelAndAPool) {
   const Graph graph = chain_graph();
-  const auto model = load(compile_graphs({&graph}), 2);
+  const auto model = context_load(compile_graphs({&graph}), 2);
   const std::vector<Tensor> inputs = random_inputs(graph, 5);
   const auto expected = evaluate(graph, inputs);
   ASSERT_TRUE(expected);
@@ -121,7 +121,7 @@ TEST(Context, ThreadsShareAModelAndAPool) {
 
 TEST(Context, TensorsOfTheWrongKindAreNamed) {
   const Graph graph = chain_graph();
-  auto context = Context::create(load(compile_graphs({&graph}), 1));
+  auto context = Context::create(context_load(compile_graphs({&graph}), 1));
   ASSERT_TRUE(context);
   Tensor x(DType::u8, Shape{1, 8, 64}), y(DType::u8, Shape{1, 8, 64}), wide(DType::u8, Shape{1, 8, 65}),
       floats(DType::f32, Shape{1, 8, 64});
@@ -139,12 +139,12 @@ TEST(Context, TensorsOfTheWrongKindAreNamed) {
             "input 'x': found no memory, expected 512 bytes");
   EXPECT_EQ(message({x.view()}, {x.view()}),
             "output 'y': found memory that an input occupies, expected memory of its own");
-  EXPECT_FALSE(Context::create(load(compile_graphs({&graph}), 1), {.plan = 1}));
+  EXPECT_FALSE(Context::create(context_load(compile_graphs({&graph}), 1), {.plan = 1}));
 }
 
 TEST(Context, PlansAreFoundByBatch) {
   const Graph one = chain_graph(1), two = chain_graph(2);
-  const auto model = load(compile_graphs({&one, &two}), 1);
+  const auto model = context_load(compile_graphs({&one, &two}), 1);
   EXPECT_EQ(*model->find_plan(std::nullopt, 2), 1u);
   EXPECT_EQ(*model->find_plan(Precision::int8, std::nullopt), 0u);
   const auto missing = model->find_plan(Precision::int8, 3);
@@ -161,7 +161,7 @@ TEST(Context, AHookSeesEveryStepAndItsResults) {
   ASSERT_TRUE(evaluate(graph, inputs, [&](ValueId id, const Tensor& tensor) {
     if (graph.producer(id) != nullptr) expected.push_back(tensor);
   }));
-  auto context = Context::create(load(compile_graphs({&graph}), 2));
+  auto context = Context::create(context_load(compile_graphs({&graph}), 2));
   std::vector<Tensor> seen;
   context->set_step_hook([&](const StepEvent& event) {
     EXPECT_EQ(event.index, seen.size());

@@ -17,7 +17,7 @@ using testing::compile_graphs;
 using testing::random_inputs;
 using testing::run_once;
 
-std::shared_ptr<const Model> load(CompiledModel compiled, const LoadOptions& options) {
+std::shared_ptr<const Model> failure_load(CompiledModel compiled, const LoadOptions& options) {
   auto model = load_model(std::move(compiled), options);
   if (!model) ADD_FAILURE() << to_string(model.errors());
   return model ? *model : nullptr;
@@ -31,7 +31,7 @@ bool is_free(Executor& executor) {
 TEST(Failure, AHookThatThrowsGivesThePoolBack) {
   const Graph graph = chain_graph();
   const auto pool = std::make_shared<ThreadPool>(2);
-  auto context = Context::create(load(compile_graphs({&graph}), {.threads = 2}), {.executor = pool});
+  auto context = Context::create(failure_load(compile_graphs({&graph}), {.threads = 2}), {.executor = pool});
   ASSERT_TRUE(context);
   const std::vector<Tensor> inputs = random_inputs(graph, 3);
   context->set_step_hook([](const StepEvent& event) {
@@ -58,7 +58,7 @@ struct ThrowingExecutor final : Executor {
 TEST(Failure, AThrowingParallelForGivesThePoolBack) {
   const Graph graph = chain_graph(2000);  // steps long enough for two threads
   const auto executor = std::make_shared<ThrowingExecutor>();
-  auto context = Context::create(load(compile_graphs({&graph}), {.threads = 2}), {.executor = executor});
+  auto context = Context::create(failure_load(compile_graphs({&graph}), {.threads = 2}), {.executor = executor});
   ASSERT_TRUE(context);
   const std::vector<Tensor> inputs = random_inputs(graph, 3);
   EXPECT_THROW(run_once(*context, inputs), std::runtime_error);
@@ -111,7 +111,7 @@ void expect_failures(const Graph& graph, BatchOrder order, std::int64_t batch) {
   CompiledModel compiled;
   compiled.plans.push_back(std::move(*plan));
   adopt_constants(compiled, constants);
-  const auto model = load(std::move(compiled), {.threads = 3, .kernels = kCodes});
+  const auto model = failure_load(std::move(compiled), {.threads = 3, .kernels = kCodes});
   ASSERT_NE(model, nullptr);
   for (const int threads : {1, 3}) {
     auto context = Context::create(model, {.executor = std::make_shared<ThreadPool>(threads)});

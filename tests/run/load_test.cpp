@@ -9,7 +9,7 @@
 namespace octavo {
 namespace {
 
-struct Lie {
+struct LoadLie {
   const char* what;
   std::function<void(CompiledModel&)> tell;
   const char* message;
@@ -32,7 +32,7 @@ PlanValue& input(CompiledModel& model, std::size_t of_step, std::size_t index) {
 
 PlanValue& output(CompiledModel& model, std::size_t of_step) { return own(model, step(model, of_step).outputs[0]); }
 
-const Lie kLies[] = {
+const LoadLie kLoadLies[] = {
     {"operator", [](CompiledModel& m) { step(m, 0).op = "tabel"; }, "operator 'tabel'"},
     {"kernel", [](CompiledModel& m) { step(m, 0).kernel = "fast"; }, "kernel 'fast'"},
     {"kernel of another operator", [](CompiledModel& m) { step(m, 0).kernel = "reshape_copy_portable"; }, "for table"},
@@ -111,7 +111,7 @@ const Lie kLies[] = {
 
 TEST(Load, LiesAreRefusedWithTheirPlace) {
   const Graph graph = testing::chain_graph();
-  for (const Lie& lie : kLies) {
+  for (const LoadLie& lie : kLoadLies) {
     SCOPED_TRACE(lie.what);
     CompiledModel model = testing::compile_graphs({&graph}, *machine_for_target("scalar"));
     lie.tell(model);

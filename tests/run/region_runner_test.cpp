@@ -43,7 +43,7 @@ CompiledModel compiled(const Graph& graph, std::int64_t images, BatchOrder order
   return compile_graphs({&graph}, host_machine(), {.batch = images, .allow_reference = true, .batch_order = order});
 }
 
-std::shared_ptr<const Model> load(CompiledModel model, int threads) {
+std::shared_ptr<const Model> region_runner_load(CompiledModel model, int threads) {
   auto loaded = load_model(std::move(model), {.threads = threads});
   if (!loaded) ADD_FAILURE() << to_string(loaded.errors());
   return loaded ? *loaded : nullptr;
@@ -57,7 +57,7 @@ TEST(RegionRunner, EveryNumberOfImagesAndThreadsGivesTheReferencesAnswers) {
     ASSERT_TRUE(expected) << to_string(expected.errors());
     for (const int threads : {1, 2, 3, 4, 8}) {
       SCOPED_TRACE(std::to_string(images) + " images, " + std::to_string(threads) + " threads");
-      const auto model = load(compiled(graph, images, BatchOrder::images), threads);
+      const auto model = region_runner_load(compiled(graph, images, BatchOrder::images), threads);
       ASSERT_NE(model, nullptr);
       ASSERT_EQ(model->plans()[0].regions.size(), 1u);
       EXPECT_GE(model->plans()[0].regions[0].steps, 5);
@@ -76,7 +76,7 @@ TEST(RegionRunner, AHookIsToldOfWholeBatches) {
   for (const int threads : {1, 2, 4}) {
     std::vector<Tensor> seen[2];
     for (const BatchOrder order : {BatchOrder::steps, BatchOrder::images}) {
-      auto context = Context::create(load(compiled(graph, 5, order), threads),
+      auto context = Context::create(region_runner_load(compiled(graph, 5, order), threads),
                                      {.executor = std::make_shared<ThreadPool>(threads)});
       ASSERT_TRUE(context);
       std::size_t next = 0;
@@ -97,14 +97,14 @@ TEST(RegionRunner, AHookIsToldOfWholeBatches) {
   }
 }
 
-struct Lie {
+struct RegionRunnerLie {
   const char* what;
   void (*tell)(Plan& plan);
   const char* message;
   ErrorKind kind = ErrorKind::invalid_input;
 };
 
-const Lie kLies[] = {
+const RegionRunnerLie kRegionRunnerLies[] = {
     {"more steps than there are", [](Plan& plan) { plan.regions[0].steps = 1000; }, "a region of 1000 steps"},
     {"negative steps", [](Plan& plan) { plan.regions[0].steps = -1; }, "a region of -1 steps"},
     {"no steps", [](Plan& plan) { plan.regions[0].steps = 0; }, "a region of 0 steps"},
@@ -126,7 +126,7 @@ const Lie kLies[] = {
 
 TEST(RegionRunner, LiesAreRefused) {
   const Graph graph = loop_graph(5);
-  for (const Lie& lie : kLies) {
+  for (const RegionRunnerLie& lie : kRegionRunnerLies) {
     SCOPED_TRACE(lie.what);
     CompiledModel model = compiled(graph, 5, BatchOrder::images);
     lie.tell(model.plans[0]);

@@ -19,7 +19,7 @@ using testing::compile_graphs;
 using testing::random_inputs;
 using testing::run_once;
 
-std::shared_ptr<const Model> load(CompiledModel compiled, int threads) {
+std::shared_ptr<const Model> stop_load(CompiledModel compiled, int threads) {
   auto model = load_model(std::move(compiled), {.threads = threads});
   if (!model) ADD_FAILURE() << to_string(model.errors());
   return model ? *model : nullptr;
@@ -44,7 +44,7 @@ TEST(Stop, EndsARunBetweenTwoSteps) {
   const std::vector<Tensor> inputs = random_inputs(graph, 3);
   std::vector<Tensor> outputs = *evaluate(graph, inputs);
   const std::vector<Tensor> expected = outputs;
-  auto context = Context::create(load(compile_graphs({&graph}), 1));
+  auto context = Context::create(stop_load(compile_graphs({&graph}), 1));
   ASSERT_TRUE(context);
   std::stop_source stop;
   std::size_t steps = 0;
@@ -85,9 +85,10 @@ TEST(Stop, EndsARunBetweenImages) {
     value = testing::add_or_die(graph, kTable, NoAttrs{}, {value, table}, name);
   graph.add_output(value, "y");
   const std::vector<Tensor> inputs = random_inputs(graph, 3);
-  const auto model = load(compile_graphs({&graph}, host_machine(),
-                                         {.batch = images, .allow_reference = true, .batch_order = BatchOrder::images}),
-                          2);
+  const auto model =
+      stop_load(compile_graphs({&graph}, host_machine(),
+                               {.batch = images, .allow_reference = true, .batch_order = BatchOrder::images}),
+                2);
   ASSERT_EQ(model->plans()[0].regions.size(), 1u);
   const auto executor = std::make_shared<StoppedExecutor>();
   auto context = Context::create(model, {.executor = executor});

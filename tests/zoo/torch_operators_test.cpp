@@ -54,7 +54,7 @@ TEST(TorchOperators, TableHasExactlyTheArchitectures) {
   EXPECT_EQ(names, architectures);
 }
 
-class TorchOperatorsOf : public testing::TestWithParam<zoo::Architecture> {};
+class TorchOperatorsOf : public ::testing::TestWithParam<zoo::Architecture> {};
 
 TEST_P(TorchOperatorsOf, AreTheSame) {
   zoo::OnnxBuilder builder(std::string(GetParam().name), 1, zoo::Weights::zero);
@@ -62,7 +62,7 @@ TEST_P(TorchOperatorsOf, AreTheSame) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Zoo, TorchOperatorsOf,
-                         testing::ValuesIn(zoo::architectures().begin(), zoo::architectures().end()),
+                         ::testing::ValuesIn(zoo::architectures().begin(), zoo::architectures().end()),
                          [](const auto& each) { return std::string(each.param.name); });
 
 // As many weights as the published models have behind their embeddings.
