@@ -8,7 +8,7 @@ help:            ## this list
 deps:            ## install the Debian packages that are missing (root or sudo)
 	@scripts/install-packages.sh
 
-build/build.ninja: CMakeLists.txt cmake/octavo.cmake CMakePresets.json | deps
+build/build.ninja: CMakeLists.txt CMakePresets.json $(wildcard cmake/*.cmake) | deps
 	cmake --preset release >build.log 2>&1 || { cat build.log; exit 1; }
 	@mv build.log build/configure.log
 
@@ -65,14 +65,14 @@ test-long: build ## sweeps, soaks, fuzzing and aarch64 under qemu-user; takes ho
 	scripts/test-arm64-whole.sh
 	$(MAKE) fuzz
 
-wheel: deps      ## the Python package's wheels, into build/wheels (after build most of it comes from the compiler cache)
+wheel: deps build/build.ninja  ## the Python package's wheels, into build/wheels
 	@scripts/install-packages.sh packages-python.txt
 	scripts/wheel.sh
 
 wheel-arm64: build ## the wheel for aarch64 and CPython 3.11 by cross build, into build/wheels-arm64, run under qemu-user (docs/arm.md)
 	scripts/wheel-arm64.sh
 
-test-python: deps  ## build the wheels, install them into fresh environments and run the package's tests there
+test-python: deps build/build.ninja  ## build the wheels, install them into fresh environments and run the package's tests there
 	@scripts/install-packages.sh packages-python.txt
 	scripts/test-python.sh
 

