@@ -53,7 +53,7 @@ function(octavo_set_isa_flags)
       if(NOT DEFINED OCTAVO_ISA_${CMAKE_MATCH_1})
         message(FATAL_ERROR "${source}: no flags for ${CMAKE_MATCH_1}")
       endif()
-      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${OCTAVO_ISA_${CMAKE_MATCH_1}}")
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${OCTAVO_ISA_${CMAKE_MATCH_1}}" SKIP_PRECOMPILE_HEADERS ON)
     endif()
   endforeach()
 endfunction()
@@ -61,7 +61,10 @@ endfunction()
 # Whether folders are compiled as a few large units, each a file that includes its sources: a build from nothing parses every header once per unit
 # instead of once per source. For work on a folder, where one source changes at a time, the preset `work` compiles file by file (docs/developing.md).
 option(OCTAVO_UNITY "compile the sources of a folder as a few large units" ON)
-if(OCTAVO_UNITY AND NOT CMAKE_CXX_COMPILER_ID MATCHES Clang)
+option(OCTAVO_PRECOMPILE "precompile the headers that most sources include" OFF)
+if(OCTAVO_UNITY AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  add_compile_options(-Wno-shadow)  # of a name in another source of the unit; builds by GCC warn of the others
+elseif(OCTAVO_UNITY)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)  # takes each source of a unit for a header that others include, too
 endif()
 set(OCTAVO_UNIT_BYTES 150000)  # of sources: about 3,000 lines, 10 s of a compiler
@@ -85,7 +88,24 @@ function(octavo_set_units target)
 endfunction()
 
 # Folders whose code runs once per file or command. A third of their time would go into what nobody notices; the rest is as CMake's build type says.
-set(OCTAVO_COLD_FOLDERS import export api analyze diagnose cli bindings zoo)
+set(OCTAVO_COLD_FOLDERS import export api analyze diagnose cli bindings zoo CACHE STRING "folders of src/ compiled with -O1")
+
+# File by file, what nearly every source includes is compiled once per library instead. Sources with flags of an instruction set cannot share it.
+function(octavo_precompile target)
+  target_precompile_headers(${target} PRIVATE <algorithm> <array> <cmath> <cstdint> <cstring> <functional> <limits> <map> <memory> <optional> <set> <span>
+    <string> <string_view> <tuple> <utility> <variant> <vector>)
+  get_target_property(uses ${target} LINK_LIBRARIES)
+  foreach(pair nlohmann_json::nlohmann_json=nlohmann/json.hpp fmt::fmt=fmt/format.h CLI11::CLI11=CLI/CLI.hpp)
+    string(REPLACE "=" ";" pair ${pair})
+    list(GET pair 0 library)
+    list(GET pair 1 header)
+    if(library IN_LIST uses)
+      target_precompile_headers(${target} PRIVATE <${header}>)
+    endif()
+  endforeach()
+  # The first for ccache; then warnings about the C++ library's own headers, which are none of a system any more.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess;-Wno-stringop-overflow;-Wno-stringop-overread;-Wno-array-bounds>)
+endfunction()
 
 # octavo_library(base USES ...): all of src/base as the static library octavo_base. Files of an instruction set are compiled apart, with its flags.
 function(octavo_library folder)
@@ -104,6 +124,9 @@ function(octavo_library folder)
     endif()
     target_include_directories(octavo_${folder} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
     target_link_libraries(octavo_${folder} PUBLIC ${ARG_USES})
+    if(OCTAVO_PRECOMPILE)
+      octavo_precompile(octavo_${folder})
+    endif()
   else()
     add_library(octavo_${folder} INTERFACE)
     target_link_libraries(octavo_${folder} INTERFACE ${ARG_USES})

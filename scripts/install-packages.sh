@@ -1,8 +1,10 @@
 #!/bin/sh
-# Installs what is missing of the packages listed in the given files (default: packages.txt beside this script), as root or with sudo.
+# Installs what is missing of the packages listed in the given files (default: packages.txt beside this script), as root or with sudo. On a system without
+# dpkg it does nothing: there CMake names what is missing, as Fedora and Arch name it, too (cmake/packages.cmake).
 # "PACKAGE [ARCHITECTURE]" is for machines of that architecture alone.
 set -eu
 cd "$(dirname "$0")"
+command -v dpkg-query >/dev/null && command -v apt-get >/dev/null || exit 0
 missing=""
 for package in $(grep -hv '^#' "${@:-packages.txt}" | awk -v here="[$(dpkg --print-architecture)]" 'NF == 1 || $2 == here { print $1 }'); do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
