@@ -60,11 +60,9 @@ def squared_difference(g):
 
 
 def comparison(g):
-    """An output of truths, of scales below 1: LiteRT's fixed point has no others."""
-    x = g.pick(None, lambda v: v.scale < 1)
-    if x is None or x.scale >= 1:
-        return
-    fit = [v for v in g.values if v.dtype == x.dtype and v.shape == x.shape and v.index != x.index and v.scale < 1]
+    """An output of truths."""
+    x = g.pick()
+    fit = [v for v in g.values if v.dtype == x.dtype and v.shape == x.shape and v.index != x.index]
     other = g.one_of(*fit) if fit and g.chance(0.6) else g.input(x.shape, quant={"scale": g.scale(), "zero_point": g.zero(g.dtype)})
     name = g.one_of("EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL")
     g.emit(name, [x, other], [x.shape], None, (None, 0), 2, dtype="bool", is_quantized=False)

@@ -41,7 +41,15 @@ ValueId read_binary(OperatorReader& in) {
   return in.binary(kind, a, in.value(1));
 }
 
-// What LiteRT compares of bytes, in all its kernels: their products with 256 scales in fixed point, as a table.
+// What LiteRT compares of bytes: 256 times the scale, in fixed point. It shifts to the right alone; to the left by the
+// lowest five bits of the count, as on x86, with which scales from 1 on compare as something else.
+std::int32_t compared_product(const FixedMultiplier& scale, Profile profile, std::int32_t units) {
+  if (scale.shift <= 0) return scale.apply(profile, units);
+  const std::int32_t high = rounding_high_product(units, scale.multiplier);
+  return (high >> (32 - scale.shift)) + (high >= 0 ? 1 : 0);
+}
+
+// As a table, in all profiles of the format.
 ValueId comparable(OperatorReader& in, int index) {
   const FileTensor& source = in.tensor(index);
   const Profile profile = in.profile();
@@ -52,7 +60,7 @@ ValueId comparable(OperatorReader& in, int index) {
   const IntegerRange range = range_of(source.dtype);
   for (auto q = static_cast<std::int32_t>(range.lowest); q <= range.highest; ++q) {
     const std::int32_t units = (q - source.quant->zero_point[0]) * 256;
-    table.as<float>()[q & 0xff] = static_cast<float>(scale.apply(profile, units));
+    table.as<float>()[q & 0xff] = static_cast<float>(compared_product(scale, profile, units));
   }
   const std::string suffix = "compared." + std::to_string(index);
   return in.add(kTable, NoAttrs{}, {in.stored(index), in.constant(std::move(table), suffix + ".table")}, suffix);
