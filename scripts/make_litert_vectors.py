@@ -1,6 +1,6 @@
 """Makes tests/import/litert and tests/import/litert_floats: small .tflite files of one operator each, with what LiteRT answers by default and by its reference kernels.
 
-    python scripts/make_litert_vectors.py [--floats-only]
+    python scripts/make_litert_vectors.py [--only floats|kernels]
 
 NAME.bin holds the inputs of NAME.tflite in order, the default answer, and the reference kernels' answer: raw bytes.
 Needs, in any virtual environment: pip install ai-edge-litert==2.3.0 numpy
@@ -16,6 +16,7 @@ from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts" / "compare"))
+import litert_kernel_operators  # noqa: E402
 import litert_operators  # noqa: E402
 
 LEFT_OUT = {"elu"}  # the reference kernels have none
@@ -51,12 +52,12 @@ def attempt(path, seed):
     return data, int(np.count_nonzero(default != reference)), len(np.unique(reference))
 
 
-def write_best(folder, name, make, seeds, dtype, file_name):
+def write_best(folder, number, make, seeds, dtype, file_name):
     best = None
     with tempfile.TemporaryDirectory() as work:
         for seed in range(ATTEMPTS):
             path = pathlib.Path(work) / f"{seed}.tflite"
-            make(litert_operators.Draw(np.random.default_rng([7, litert_operators.number_of(name), *seeds, seed]), dtype, False)).save(path)
+            make(litert_operators.Draw(np.random.default_rng([7, number, *seeds, seed]), dtype, False)).save(path)
             data, differing, distinct = attempt(path, seed)
             # Vectors that tell the formulas apart, then those whose answers say much.
             rank = (min(differing, 3), distinct)
@@ -141,23 +142,30 @@ def write_telling(folder, name, make):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--floats-only", action="store_true", help="leave tests/import/litert as it is")
-    only_floats = parser.parse_args().floats_only
+    parser.add_argument("--only", choices=["floats", "kernels"], help="leave the other vectors as they are")
+    only = parser.parse_args().only
     folder, floats = ROOT / "tests" / "import" / "litert", ROOT / "tests" / "import" / "litert_floats"
     folder.mkdir(exist_ok=True)
     floats.mkdir(exist_ok=True)
-    for name, make in litert_operators.OPERATORS.items():
-        for dtype in ("s8", "u8"):
-            if name not in LEFT_OUT and not only_floats:
-                write_best(folder, name, make, [dtype == "s8"], dtype, f"{name}_{dtype}")
-    if not only_floats:
+    number_of = litert_operators.number_of
+    if only is None:
+        for name, make in litert_operators.OPERATORS.items():
+            for dtype in ("s8", "u8"):
+                if name not in LEFT_OUT:
+                    write_best(folder, number_of(name), make, [dtype == "s8"], dtype, f"{name}_{dtype}")
         write_telling(folder, "depthwise_of_bytes_u8", depthwise_of_bytes)
         for dtype in ("s8", "u8"):
             write_telling(folder, f"resize_half_pixel_{dtype}", resize_half_pixel(dtype))
             write_telling(folder, f"average_pool_scales_{dtype}", average_pool_scales(dtype))
-    for name, make in litert_operators.FLOAT_OPERATORS.items():
-        for i in range(FLOAT_VARIANTS):
-            write_best(floats, name, make, [i], "s8", f"{name}_{i}")
+    if only != "floats":
+        for name, (types, make) in litert_kernel_operators.KERNEL_OPERATORS.items():
+            for dtype in types:
+                number = litert_kernel_operators.kernel_number_of(name)
+                write_best(folder, number, make, [dtype == "s8"], dtype, f"{name}_{dtype}")
+    if only != "kernels":
+        for name, make in litert_operators.FLOAT_OPERATORS.items():
+            for i in range(FLOAT_VARIANTS):
+                write_best(floats, number_of(name), make, [i], "s8", f"{name}_{i}")
 
 
 if __name__ == "__main__":

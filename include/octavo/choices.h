@@ -55,16 +55,24 @@ enum class Profile : std::uint8_t {
   tflite_double = 2,   // TFLite's reference kernels
   tflite_single = 3,   // Q31 multiplier, one rounding
   pt2e = 4,            // multiplies by 1/scale
+  // Of single operators of TFLite files, which no whole file is asked to have.
+  tflite_optimized = 5,  // Q31 multiplier, two roundings, halves up: some of LiteRT's optimised kernels
+  tflite_real = 6,       // one factor in f64: FULLY_CONNECTED of TFLite's reference kernels
+  tflite_joined = 7,     // CONCATENATION of values that have another scale, in f32
 };
-constexpr int count_of(Profile) { return 5; }
+constexpr int count_of(Profile) { return 8; }
 constexpr std::string_view name_of(Profile profile) {
-  constexpr std::string_view names[] = {"onnx", "tflite-xnnpack", "tflite-double", "tflite-single", "pt2e"};
+  constexpr std::string_view names[] = {"onnx", "tflite-xnnpack",   "tflite-double", "tflite-single",
+                                        "pt2e", "tflite-optimized", "tflite-real",   "tflite-joined"};
   return names[static_cast<int>(profile)];
 }
 
-// The profile of a name; nothing where there is none.
+// Whether a whole file can be asked to follow it.
+constexpr bool is_of_whole_files(Profile profile) { return profile <= Profile::pt2e; }
+
+// The profile of whole files of a name; nothing where there is none.
 constexpr std::optional<Profile> profile_named(std::string_view name) {
-  for (int i = 0; i < count_of(Profile{}); ++i) {
+  for (int i = 0; i < count_of(Profile{}) && is_of_whole_files(static_cast<Profile>(i)); ++i) {
     if (name_of(static_cast<Profile>(i)) == name) return static_cast<Profile>(i);
   }
   return std::nullopt;

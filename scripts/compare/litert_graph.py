@@ -30,6 +30,7 @@ class RandomGraph:
     def __init__(self, rng, dtype):
         self.rng, self.dtype = rng, dtype
         self.model, self.values, self.read, self.names, self.stored = Model(), [], set(), [], 0
+        self.next = None  # what the next operator reads, where it can
         self.batch_shape = [1, int(rng.integers(3, 9)), int(rng.integers(3, 9)), int(rng.choice([1, 3, 4, 8, 12, 16]))]
 
     # ---- random parameters
@@ -68,6 +69,9 @@ class RandomGraph:
 
     def pick(self, rank=None, is_fit=lambda value: True):
         """A value of the graph's type, most often a new one."""
+        wanted, self.next = self.next, None
+        if wanted is not None and rank in (None, len(wanted.shape)) and is_fit(wanted):
+            return wanted
         fit = [v for v in self.values if v.dtype == self.dtype and rank in (None, len(v.shape)) and is_fit(v)]
         if not fit or (len(self.model.subgraph.inputs) < 3 and self.chance(0.08)):
             if rank in (None, 4) and (not fit or is_fit(Value(0, self.dtype, self.batch_shape, np.float32(1), 0))):

@@ -6,6 +6,21 @@ Needs: pip install ai-edge-litert==2.3.0 flatbuffers numpy
 import numpy as np
 
 from litert_graph import RandomGraph
+from litert_graph_kernels import OWN_ACTIVATIONS, OWN_OPERATORS
+from litert_graph_movement import (
+    arg_extreme,
+    blocks,
+    concatenation,
+    expand_and_squeeze,
+    pack_and_unpack,
+    pad,
+    reshape,
+    resize_bilinear,
+    resize_nearest,
+    slices,
+    split,
+    transpose,
+)
 from litert_operators import TYPES, filled
 
 FUSED = (0, 0, 0, 1, 2, 3)  # none, RELU, RELU_N1_TO_1, RELU6
@@ -56,10 +71,15 @@ def l2_normalization(g):
     g.emit("L2_NORMALIZATION", [x], [x.shape], quant, filled("L2NormOptions", fusedActivationFunction=0), 2)
 
 
+def far(g, quant, smallest):
+    """Sometimes a scale that is far from its operands': XNNPACK leaves such ones to LiteRT's own kernels."""
+    return quant | {"scale": np.float32(quant["scale"] * 2.0 ** g.rng.integers(smallest, 12))} if g.chance(0.08) else quant
+
+
 def quantize(g, x=None):
     x = x or g.pick()
     to = OTHER_TYPE[g.dtype] if x is None and g.chance(0.2) else g.dtype
-    g.emit("QUANTIZE", [x], [x.shape], g.quant(x.scale, x), (None, 0), 2, dtype=to)
+    g.emit("QUANTIZE", [x], [x.shape], far(g, g.quant(x.scale, x), -10), (None, 0), 2, dtype=to)
 
 
 def for_other_type(x, quant):
@@ -116,7 +136,7 @@ def binary(name, kind, scale_of, version=2):
         if g.chance(0.4):
             sides.reverse()
         options = filled(kind, fusedActivationFunction=int(g.one_of(*FUSED)))
-        g.emit(name, sides, [x.shape], g.quant(scale_of(float(x.scale), float(scale)), x), options, version)
+        g.emit(name, sides, [x.shape], far(g, g.quant(scale_of(float(x.scale), float(scale)), x), -5), options, version)
 
     return add
 
@@ -151,10 +171,12 @@ def weights(g, shape, channels, axis):
     """Index, scales; per channel for most s8 ones, with a zero point for u8 ones."""
     many = g.dtype == "s8" and g.chance(0.8)
     scales = [g.scale(0.002, 0.02) for _ in range(channels if many else 1)]
+    # XNNPACK does not take depthwise ones of u8 whose one scale is said to lie along the channels.
+    axis = axis if many or g.chance(0.5) else 0
     zeros = [0 if g.dtype == "s8" else g.zero(g.dtype) for _ in scales]
     info = np.iinfo(TYPES[g.dtype][1])
     data = g.rng.integers(-127 if g.dtype == "s8" else 0, info.max + 1, shape)
-    return g.model.tensor(g.constant_name(), g.dtype, shape, scales, zeros, axis if many else 0, data), scales
+    return g.model.tensor(g.constant_name(), g.dtype, shape, scales, zeros, axis, data), scales
 
 
 def bias(g, x, scales, channels):
@@ -262,134 +284,6 @@ def squeeze_excite(g):
     g.emit("MUL", sides, [x.shape], g.quant(float(x.scale) * 0.7, x), filled("MulOptions", fusedActivationFunction=int(g.one_of(*FUSED))), 2)
 
 
-# ---- movement
-
-
-def resize_bilinear(g):
-    x = g.pick(4)
-    sizes, kind = [int(g.rng.integers(2, 12)), int(g.rng.integers(2, 12))], int(g.rng.integers(0, 3))
-    options = filled("ResizeBilinearOptions", alignCorners=kind == 1, halfPixelCenters=kind == 2)
-    g.emit("RESIZE_BILINEAR", [x, g.integers(sizes)], [[1, *sizes, x.shape[3]]], x.quant(), options, 3)
-
-
-def resize_nearest(g):
-    x = g.pick(4)
-    sizes, kind = [int(g.rng.integers(2, 12)), int(g.rng.integers(2, 12))], int(g.rng.integers(0, 3))
-    options = filled("ResizeNearestNeighborOptions", alignCorners=kind == 1, halfPixelCenters=kind == 2)
-    g.emit("RESIZE_NEAREST_NEIGHBOR", [x, g.integers(sizes)], [[1, *sizes, x.shape[3]]], x.quant(), options, 3)
-
-
-def concatenation(g):
-    x = g.pick(4)
-    fit = [v for v in g.values if v.dtype == x.dtype and len(v.shape) == 4 and v.shape[:3] == x.shape[:3]]
-    same = [v for v in fit if v.quant() == x.quant()]
-    # Parts of s8 have one scale; of u8 they need not.
-    others = fit if g.dtype == "u8" and g.chance(0.5) else same
-    parts = [x] + [g.one_of(*others) for _ in range(int(g.one_of(1, 1, 2)))]
-    channels = sum(v.shape[3] for v in parts)
-    options = filled("ConcatenationOptions", axis=int(g.one_of(3, -1)), fusedActivationFunction=0)
-    g.emit("CONCATENATION", parts, [[*x.shape[:3], channels]], x.quant(), options, 2)
-
-
-def pad(g):
-    x = g.pick(4)
-    amounts = [[0, 0], [int(g.rng.integers(0, 3)), int(g.rng.integers(0, 3))], [int(g.rng.integers(0, 3)), 1], [0, int(g.one_of(0, 0, 2))]]
-    shape = [s + sum(a) for s, a in zip(x.shape, amounts)]
-    kind = g.one_of("PAD", "PAD", "PADV2", "MIRROR_PAD")
-    if kind == "PAD":
-        return g.emit("PAD", [x, g.integers(amounts)], [shape], x.quant(), filled("PadOptions"), 2)
-    if kind == "PADV2":
-        return g.emit("PADV2", [x, g.integers(amounts), g.constant([1], x.quant())], [shape], x.quant(), filled("PadV2Options"), 2)
-    amounts = [[0, 0], [1, 0], [1, 1], [0, 0]]
-    shape = [s + sum(a) for s, a in zip(x.shape, amounts)]
-    if min(x.shape[1:3]) < 2:
-        return None
-    return g.emit("MIRROR_PAD", [x, g.integers(amounts)], [shape], x.quant(), filled("MirrorPadOptions", mode=int(g.one_of(0, 1))), 2)
-
-
-def transpose(g):
-    x = g.pick(4)
-    order = [0, *(1 + g.rng.permutation(3)).tolist()]
-    g.emit("TRANSPOSE", [x, g.integers(order)], [[x.shape[i] for i in order]], x.quant(), filled("TransposeOptions"), 2)
-
-
-def reshape(g):
-    x = g.pick()
-    count = int(np.prod(x.shape))
-    halves = [1, x.shape[1], int(np.prod(x.shape[2:])), 1] if len(x.shape) == 4 else [1, 1, 1, count]
-    shape = g.one_of([1, count], [1, 1, 1, count], halves)
-    g.emit("RESHAPE", [x, g.integers(shape)], [shape], x.quant(), filled("ReshapeOptions", newShape=shape))
-
-
-def expand_and_squeeze(g):
-    x = g.pick(4)
-    g.emit("EXPAND_DIMS", [x, g.integers([1])], [[1, 1, *x.shape[1:]]], x.quant(), filled("ExpandDimsOptions"))
-    wide = g.values.pop()
-    g.emit("SQUEEZE", [wide], [x.shape], x.quant(), filled("SqueezeOptions", squeezeDims=[1]))
-
-
-def slices(g):
-    x = g.pick(4)
-    begin = [int(g.rng.integers(0, s)) for s in x.shape]
-    begin[0] = 0
-    sizes = [int(g.rng.integers(1, s - b + 1)) for s, b in zip(x.shape, begin)]
-    if g.chance(0.5):
-        return g.emit("SLICE", [x, g.integers(begin), g.integers(sizes)], [sizes], x.quant(), filled("SliceOptions"), 2)
-    steps = [1, int(g.one_of(1, 2)), int(g.one_of(1, 2)), 1]
-    end = [b + s for b, s in zip(begin, sizes)]
-    shape = [-(-s // step) for s, step in zip(sizes, steps)]
-    fields = ("beginMask", "endMask", "ellipsisMask", "newAxisMask", "shrinkAxisMask")
-    options = filled("StridedSliceOptions", **{field: 0 for field in fields})
-    return g.emit("STRIDED_SLICE", [x, *map(g.integers, (begin, end, steps))], [shape], x.quant(), options, 2)
-
-
-def split(g):
-    x = g.pick(4, lambda v: v.shape[3] % 2 == 0)
-    if x is None or x.shape[3] % 2:
-        return
-    half = [*x.shape[:3], x.shape[3] // 2]
-    axis = g.integers(np.int32(3)) if g.chance(0.5) else g.integers([3])
-    if g.chance(0.5):
-        g.emit("SPLIT", [axis, x], [half, half], x.quant(), filled("SplitOptions", numSplits=2), 2)
-    else:
-        sizes = [x.shape[3] // 2, x.shape[3] // 2]
-        g.emit("SPLIT_V", [x, g.integers(sizes), g.integers(np.int32(3))], [half, half], x.quant(), filled("SplitVOptions", numSplits=2), 2)
-
-
-def pack_and_unpack(g):
-    x = g.pick(4)
-    fit = [v for v in g.values if v.shape == x.shape and v.quant() == x.quant() and v.dtype == x.dtype]
-    g.emit("PACK", [x, g.one_of(*fit)], [[2, *x.shape]], x.quant(), filled("PackOptions", valuesCount=2, axis=0), 2)
-    packed = g.values.pop()
-    g.emit("UNPACK", [packed], [x.shape, x.shape], x.quant(), filled("UnpackOptions", num=2, axis=0), 2)
-
-
-def blocks(g):
-    """Between depth and space, or space and batch."""
-    x = g.pick(4, lambda v: v.shape[1] % 2 == 0 and v.shape[2] % 2 == 0)
-    if x is None or x.shape[1] % 2 or x.shape[2] % 2:
-        return
-    small = [x.shape[1] // 2, x.shape[2] // 2]
-    if g.chance(0.4):
-        g.emit("SPACE_TO_DEPTH", [x], [[1, *small, 4 * x.shape[3]]], x.quant(), filled("SpaceToDepthOptions", blockSize=2), 2)
-        if g.chance(0.5):
-            deep = g.values[-1]
-            g.emit("DEPTH_TO_SPACE", [deep], [x.shape], x.quant(), filled("DepthToSpaceOptions", blockSize=2), 2)
-        return
-    nothing = g.integers([[0, 0], [0, 0]])
-    g.emit("SPACE_TO_BATCH_ND", [x, g.integers([2, 2]), nothing], [[4, *small, x.shape[3]]], x.quant(), filled("SpaceToBatchNDOptions"), 2)
-    batch = g.values.pop()
-    g.emit("BATCH_TO_SPACE_ND", [batch, g.integers([2, 2]), nothing], [x.shape], x.quant(), filled("BatchToSpaceNDOptions"), 2)
-
-
-def arg_extreme(g):
-    """An output of integers."""
-    x = g.pick(4)
-    name = g.one_of("ARG_MAX", "ARG_MIN")
-    options = filled(f"Arg{name[4:].capitalize()}Options", outputType=TYPES["s32"][0])
-    g.emit(name, [x, g.integers([3])], [x.shape[:3]], None, options, 2, dtype="s32", is_quantized=False)
-
-
 def largest(a, b):
     return max(a, b)
 
@@ -411,7 +305,7 @@ ACTIVATIONS = {
     "RELU_0_TO_1": unary("RELU_0_TO_1"),
     "RELU_N1_TO_1": unary("RELU_N1_TO_1"),
     "TANH": unary("TANH", 2, scale=(1 / 128, 0)),
-}
+} | OWN_ACTIVATIONS
 
 OPERATORS = {
     "ADD": binary("ADD", "AddOptions", largest),
@@ -448,21 +342,35 @@ OPERATORS = {
     "slices": slices,
     "split": split,
     "squeeze_excite": squeeze_excite,
-}
+} | OWN_OPERATORS
 
 # What LiteRT 2.3 does not take, by type.
-MISSING = {"s8": set(), "u8": {"ABS", "ELU", "EXP"}}
+MISSING = {"s8": set(), "u8": {"ABS", "BATCH_MATMUL", "ELU", "EXP", "FLOOR_DIV", "FLOOR_MOD", "LOG", "NEG", "RSQRT", "SQRT", "SQUARED_DIFFERENCE"}}
 
 # What a profile's kernels lack, or compute otherwise than docs/numerics.md says of them, which names each.
 LEFT_OUT = {
-    ("tflite-xnnpack", "s8"): {"DIV"},
-    ("tflite-xnnpack", "u8"): {"DEPTHWISE_CONV_2D", "DIV"},
-    ("tflite-double", "s8"): {"DIV", "ELU", "SUM"},
-    ("tflite-double", "u8"): {"DIV"},
+    ("tflite-xnnpack", "s8"): set(),
+    ("tflite-xnnpack", "u8"): set(),
+    ("tflite-double", "s8"): {"ELU", "SUM"},
+    ("tflite-double", "u8"): set(),
 }
 
 # What networks are made of comes more often.
 COMMON = ["ADD", "CONV_2D", "CONV_2D", "DEPTHWISE_CONV_2D", "MUL", "MEAN", "SUB", "squeeze_excite"]
+
+
+def twins(g, names):
+    """Two of one operator, with other options and results, that read one value."""
+    name, x = g.one_of(*names), g.pick(4)
+    before = len(g.values)
+    for _ in range(2):
+        g.next = x
+        OPERATORS[name](g)
+        g.next = None
+    made = [v for v in g.values[before:] if v.dtype == g.dtype]
+    for value in made:
+        if g.chance(0.5):
+            ACTIVATIONS[g.one_of("QUANTIZE", "RELU", "RELU6")](g, value)
 
 
 def random_graph(seed, length=10):
@@ -476,6 +384,9 @@ def random_graph(seed, length=10):
     g.input(g.batch_shape)
     while len(g.names) < length:
         before = len(g.names)
+        if g.chance(0.12):
+            twins(g, names)
+            continue
         OPERATORS[g.one_of(*names)](g)
         if len(g.names) > before and g.values[-1].dtype == g.dtype and g.chance(0.5):
             last, name = g.values[-1], g.one_of(*activations)

@@ -13,7 +13,7 @@ import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
 TYPES = {"s8": (schema.TensorType.INT8, np.int8), "u8": (schema.TensorType.UINT8, np.uint8), "f32": (schema.TensorType.FLOAT32, np.float32),
-         "s32": (schema.TensorType.INT32, np.int32)}
+         "s32": (schema.TensorType.INT32, np.int32), "bool": (schema.TensorType.BOOL, np.bool_)}
 
 
 class Model:

@@ -257,7 +257,9 @@ class Compiler {
       if (const Status patterns = check_patterns(imported.graph, options_.skip, "--skip"); !patterns)
         return patterns.errors();
     }
-    LowerOptions lowering{.precision = *precision, .kept_in_f32 = matching_nodes(imported.graph, options_.skip)};
+    LowerOptions lowering{.precision = *precision,
+                          .kept_in_f32 = matching_nodes(imported.graph, options_.skip),
+                          .floats_of_file_in_bytes = options_.precision == Precision::int8};
     if (const Status changed = change_ends(imported.graph, lowering, kept); !changed) return changed.errors();
     auto report = lower(imported.graph, lowering);
     if (!report) return report.errors();

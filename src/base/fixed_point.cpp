@@ -103,6 +103,20 @@ FixedReciprocal FixedReciprocal::of(std::int32_t sum) {
   return {one_over_one_plus(above_one), std::clamp(kIntegerBits - headroom + 31 - kResultBits, 0, 31)};
 }
 
+std::int32_t fixed_quotient(std::int32_t multiplier, std::int32_t shift, std::int32_t a, std::int32_t b) {
+  const std::int32_t dividend = b < 0 ? -a : a;
+  const std::uint32_t divisor = b == 0 ? 1u : static_cast<std::uint32_t>(std::abs(b));
+  const int headroom = std::countl_zero(divisor);
+  const auto above_one = static_cast<std::int32_t>((divisor << headroom) - (std::uint32_t{1} << 31));
+  const int bits = std::countl_zero(static_cast<std::uint32_t>(dividend < 0 ? ~dividend : dividend)) - 1;
+  const std::int32_t quotient =
+      rounding_high_product(wrapping_shift_left(dividend, bits), one_over_one_plus(above_one));
+  const std::int32_t scaled = rounding_high_product(quotient, multiplier);
+  const int exponent = std::max(31 - headroom + bits - shift, 0);
+  if (exponent < 32) return rounding_divide(scaled, exponent);
+  return (scaled >> (exponent & 31)) + (scaled >= 0 ? 1 : 0);
+}
+
 std::int32_t FixedReciprocal::share(std::int32_t exponential) const {
   return rounding_divide(rounding_high_product(scale, exponential), exponent);
 }

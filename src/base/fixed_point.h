@@ -1,5 +1,5 @@
-// Fixed-point arithmetic of TFLite's reference kernels (profiles tflite-double and tflite-single); belongs to the rule
-// book of requantize.h. Part of base/.
+// Fixed-point arithmetic of TFLite's own kernels (profiles tflite-double, tflite-optimized and tflite-single); belongs
+// to the rule book of requantize.h. Part of base/.
 //
 // Everything is exact integer arithmetic; what the sources leave undefined (sums and shifts beyond 32 bits) wraps.
 // Measured against LiteRT 2.3's reference kernels, docs/numerics.md.
@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "base/fields.h"
+#include "base/fixed_quotient.h"
 #include "base/requantize.h"
 
 namespace octavo {
@@ -26,7 +27,13 @@ inline std::int32_t rounding_high_product(std::int32_t a, std::int32_t b) {
                                    (std::int64_t{1} << 31));
 }
 
-// x / 2^exponent, 0 <= exponent <= 31, rounded to the nearest, halves away from 0.
+// x / 2^exponent, 0 <= exponent <= 31, rounded to the nearest, halves up; the half is added modulo 2^32.
+inline std::int32_t rounding_up_divide(std::int32_t x, int exponent) {
+  const std::uint32_t half = (std::uint32_t{1} << exponent) >> 1;
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(x) + half) >> exponent;
+}
+
+// The same, halves away from 0.
 inline std::int32_t rounding_divide(std::int32_t x, int exponent) {
   const std::int64_t mask = (std::int64_t{1} << exponent) - 1;
   const std::int64_t threshold = (mask >> 1) + (x < 0 ? 1 : 0);
@@ -62,14 +69,15 @@ struct FixedMultiplier {
   }
 
   // x times the factor. tflite-double: the high half of the product is rounded, halves up, then what the shift takes
-  // away, halves away from 0; tflite-single: rounded once, halves up.
+  // away, halves away from 0; tflite-optimized: the same, both halves up; tflite-single: rounded once, halves up.
   std::int32_t apply(Profile profile, std::int32_t x) const {
     if (profile == Profile::tflite_single) {
       const int total = 31 - shift;
       return static_cast<std::int32_t>((std::int64_t{x} * multiplier + (std::int64_t{1} << (total - 1))) >> total);
     }
-    const std::int32_t scaled = wrapping_shift_left(x, shift > 0 ? shift : 0);
-    return rounding_divide(rounding_high_product(scaled, multiplier), shift > 0 ? 0 : -shift);
+    const std::int32_t high = rounding_high_product(wrapping_shift_left(x, shift > 0 ? shift : 0), multiplier);
+    const int exponent = shift > 0 ? 0 : -shift;
+    return profile == Profile::tflite_optimized ? rounding_up_divide(high, exponent) : rounding_divide(high, exponent);
   }
   bool is_valid() const { return multiplier >= 0 && shift >= kLowestShift && shift <= kHighestShift; }
 
@@ -87,32 +95,37 @@ inline FixedMultiplier mean_multiplier(FixedMultiplier scale, std::int64_t count
   return {static_cast<std::int32_t>((std::int64_t{scale.multiplier} << shift) / count), scale.shift - shift};
 }
 
-// Addition and subtraction in 2^-20ths of twice the larger scale, product, and PReLU: y = result of (a', b'), a' = a -
-// a_zero_point.
-enum class FixedBinaryKind : std::uint8_t { add = 0, sub = 1, mul = 2, prelu = 3 };
-constexpr int count_of(FixedBinaryKind) { return 4; }
+// Addition and subtraction in 2^-20ths of twice the larger scale, product, PReLU, the square of a difference in
+// 2^-7ths, and quotient (fixed_quotient.h, the same in all profiles): y = result of (a', b'), a' = a - a_zero_point.
+enum class FixedBinaryKind : std::uint8_t { add = 0, sub = 1, mul = 2, prelu = 3, squared_difference = 4, div = 5 };
+constexpr int count_of(FixedBinaryKind) { return 6; }
 constexpr std::string_view name_of(FixedBinaryKind kind) {
-  constexpr std::string_view names[] = {"add", "sub", "mul", "prelu"};
+  constexpr std::string_view names[] = {"add", "sub", "mul", "prelu", "squared_difference", "div"};
   return names[static_cast<int>(kind)];
 }
 
 struct FixedBinaryForm {
   static constexpr int kHeadroom = 20;
+  static constexpr int kSquareHeadroom = 7;
 
   FixedBinaryKind kind = FixedBinaryKind::add;
-  FixedMultiplier a;  // add, sub: of a'; prelu: of a' from 0 on
-  FixedMultiplier b;  // add, sub: of b'
-  FixedMultiplier y;  // of the sum, of a' * b'; prelu: of a' * b' below 0
+  FixedMultiplier a;  // add, sub, squared_difference: of a'; prelu: of a' from 0 on
+  FixedMultiplier b;  // add, sub, squared_difference: of b'
+  FixedMultiplier y;  // of the sum, of a' * b', of the square, of a' / b'; prelu: of a' * b' below 0
 
   static FixedBinaryForm of(FixedBinaryKind kind, float a_scale, float b_scale, float y_scale) {
     const FixedMultiplier product = FixedMultiplier::of(static_cast<double>(a_scale * b_scale / y_scale));
     if (kind == FixedBinaryKind::mul) return {kind, {}, {}, product};
     if (kind == FixedBinaryKind::prelu)
       return {kind, FixedMultiplier::of(static_cast<double>(a_scale / y_scale)), {}, product};
+    if (kind == FixedBinaryKind::div)
+      return {kind, {}, {}, FixedMultiplier::of(static_cast<double>(a_scale / (b_scale * y_scale)))};
     const double twice = 2.0 * static_cast<double>(a_scale > b_scale ? a_scale : b_scale);
+    const bool is_square = kind == FixedBinaryKind::squared_difference;
+    const double unit = is_square ? twice * twice / (1 << (2 * kSquareHeadroom)) : twice / (1 << kHeadroom);
     return {kind, FixedMultiplier::of(static_cast<double>(a_scale) / twice),
             FixedMultiplier::of(static_cast<double>(b_scale) / twice),
-            FixedMultiplier::of(twice / ((1 << kHeadroom) * static_cast<double>(y_scale)))};
+            FixedMultiplier::of(unit / static_cast<double>(y_scale))};
   }
 
   // a' and b' are differences of 8-bit values. Before the zero point.
@@ -120,6 +133,13 @@ struct FixedBinaryForm {
     if (kind == FixedBinaryKind::mul) return y.apply(profile, a_part * b_part);
     if (kind == FixedBinaryKind::prelu)
       return a_part >= 0 ? a.apply(profile, a_part) : y.apply(profile, a_part * b_part);
+    if (kind == FixedBinaryKind::div) return fixed_quotient(y.multiplier, y.shift, a_part, b_part);
+    if (kind == FixedBinaryKind::squared_difference) {
+      constexpr std::int32_t kUnits = 1 << kSquareHeadroom;
+      const std::uint32_t difference = static_cast<std::uint32_t>(a.apply(profile, a_part * kUnits)) -
+                                       static_cast<std::uint32_t>(b.apply(profile, b_part * kUnits));
+      return y.apply(profile, static_cast<std::int32_t>(difference * difference));
+    }
     const auto left = static_cast<std::uint32_t>(a.apply(profile, a_part * (1 << kHeadroom)));
     const auto right = static_cast<std::uint32_t>(b.apply(profile, b_part * (1 << kHeadroom)));
     return y.apply(profile, static_cast<std::int32_t>(kind == FixedBinaryKind::sub ? left - right : left + right));

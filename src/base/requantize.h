@@ -197,10 +197,14 @@ struct DynamicScale {
 
 // The profiles of base/fixed_point.h.
 inline bool is_fixed_point(Profile profile) {
-  return profile == Profile::tflite_double || profile == Profile::tflite_single;
+  return profile == Profile::tflite_double || profile == Profile::tflite_single || profile == Profile::tflite_optimized;
+}
+// Those of TFLite's own kernels, by which real values become integers with halves away from 0.
+inline bool rounds_away(Profile profile) {
+  return is_fixed_point(profile) || profile == Profile::tflite_real || profile == Profile::tflite_joined;
 }
 // Those of TFLite's own kernels and of XNNPACK.
-inline bool is_of_tflite(Profile profile) { return profile == Profile::tflite_xnnpack || is_fixed_point(profile); }
+inline bool is_of_tflite(Profile profile) { return profile == Profile::tflite_xnnpack || rounds_away(profile); }
 
 // Whether real values become integers by a product with 1 / scale instead of a division by the scale.
 inline bool multiplies_by_inverse(Profile profile) {

@@ -27,6 +27,7 @@ std::string refuse_pair(const CallView& call) {
   const auto epilogue = epilogue_of(call);
   if (!epilogue || epilogue->other < 0 || epilogue->rows.result != RowEpilogue::Result::bytes)
     return "needs two stored values and bytes as the result";
+  if (epilogue->rows.formula == Formula::fixed_div) return "has no quotients in fixed point";
   if (!is_8bit(call.input(0).dtype)) return "needs stored values of 8 bits";
   if (!pair_places(call, *epilogue)) return "needs at most six axes that cannot be merged";
   return refuse_size(call);
@@ -156,7 +157,7 @@ Result<std::unique_ptr<Step>> make_elements_quantize(const CallView& call, const
   args.lowest = is_narrow ? attrs.lowest : static_cast<std::int32_t>(type.lowest);
   args.highest = is_narrow ? attrs.highest : static_cast<std::int32_t>(type.highest);
   args.multiplies = multiplies_by_inverse(attrs.profile) ? 1 : 0;
-  args.rounds_away = is_fixed_point(attrs.profile) ? 1 : 0;
+  args.rounds_away = rounds_away(attrs.profile) ? 1 : 0;
   place_scales(maker, call, call.output().dtype, attrs.axis);
   maker.launch.kernel = "quantize_f32";
   maker.for_threads((args.elements + kElementLanes - 1) / kElementLanes);

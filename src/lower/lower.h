@@ -20,6 +20,9 @@ struct LowerOptions {
   // Nodes that somebody chose to keep in f32 in an int8 model. Of a graph that came quantized their weights become f32,
   // and pairs between them clamps.
   std::set<std::string> kept_in_f32;
+  // What a program of torch.export has in floats between its pairs is computed in bytes where there is such an operator
+  // (attention). Else floats stay floats.
+  bool floats_of_file_in_bytes = false;
   int patch_limit = -1;  // stop after this many patches; -1: none. For bisecting a wrong rewrite
   bool print = false;    // keep the graph's text after every pass in the report
 };

@@ -41,34 +41,46 @@ std::string inputs_key(const Graph& graph, const Node& node, std::size_t first) 
   return key;
 }
 
-// What a real result is rounded to, where one quantize is all that it goes to.
-std::string rounding_key(const Graph& graph, const Node& node) {
-  if (graph.fact(node.outputs[0]).dtype != DType::f32) return {};
-  const auto followed = follow_to_quantize(graph, node.outputs[0]);
-  const auto* end = std::get_if<Quantized>(&followed);
-  if (end == nullptr) return {};
-  const Node& quantize = *graph.producer(end->y);
-  return attrs_key(quantize) + inputs_key(graph, quantize, 1);
+// What a node and what follows it make together, by one key: a real result that one quantize alone takes, clamps
+// between them included, is part of a group that becomes one operator. Merging less than the group would leave the rest
+// of it two readers, and no operator to be part of.
+struct MergedGroup {
+  std::string key;
+  std::vector<ValueId> results;
+};
+
+void append_rounding(std::string& key, const Quantized& end) {
+  const std::int32_t numbers[] = {static_cast<std::int32_t>(end.type.dtype), end.type.zero_point, end.lowest,
+                                  end.highest, static_cast<std::int32_t>(end.profile)};
+  append(key, numbers, sizeof numbers);
+  append(key, &end.type.scale, sizeof end.type.scale);
 }
 
-std::string key_of(const Graph& graph, const Node& node) {
-  return attrs_key(node) + inputs_key(graph, node, 0) + rounding_key(graph, node);
+MergedGroup group_of(const Graph& graph, const Node& node) {
+  MergedGroup group{attrs_key(node) + inputs_key(graph, node, 0), {node.outputs.begin(), node.outputs.end()}};
+  if (graph.fact(node.outputs[0]).dtype != DType::f32) return group;
+  const auto followed = follow_to_quantize(graph, node.outputs[0], Stored::bytes_or_s16);
+  const auto* end = std::get_if<Quantized>(&followed);
+  if (end == nullptr) return group;
+  append_rounding(group.key, *end);
+  group.results = {end->y};
+  return group;
 }
 
 }  // namespace
 
 PassReport merge_duplicates(Graph& graph) {
   PassReport report{.pass = "merge_duplicates"};
-  std::map<std::string, NodeId> known;
+  std::map<std::string, std::vector<ValueId>> known;
   for (NodeId id : graph.order()) {
     const Node& node = graph.node(id);
-    const auto [found, is_new] = known.try_emplace(key_of(graph, node), id);
+    const MergedGroup group = group_of(graph, node);
+    const auto [found, is_new] = known.try_emplace(group.key, group.results);
     if (is_new) continue;
     // Each output of the graph keeps a node of its own.
-    if (std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) { return graph.is_output(output); }))
+    if (std::any_of(group.results.begin(), group.results.end(), [&](ValueId y) { return graph.is_output(y); }))
       continue;
-    const Node& first = graph.node(found->second);
-    for (std::size_t i = 0; i < node.outputs.size(); ++i) graph.replace_uses(node.outputs[i], first.outputs[i]);
+    for (std::size_t i = 0; i < group.results.size(); ++i) graph.replace_uses(group.results[i], found->second[i]);
     report.add(node.name, true);
   }
   graph.remove_unused();

@@ -9,6 +9,7 @@
 #include "lower/merge_duplicates.h"
 #include "lower/quantized_value.h"
 #include "lower/relabel.h"
+#include "lower/rounding_profiles.h"
 #include "lower/rules/activation_patterns.h"
 #include "lower/rules/addition_before_reshape.h"
 #include "lower/rules/attention_heads.h"
@@ -72,7 +73,8 @@ bool waits(const Graph& graph, const Node& node) {
 // Runs passes, checks the graph after each and keeps the report; after the first error nothing more happens.
 class Driver {
  public:
-  Driver(Graph& graph, const LowerOptions& options) : graph_(graph), options_(options), budget_(options.patch_limit) {
+  Driver(Graph& graph, const LowerOptions& options)
+      : graph_(graph), options_(options), profiles_(rounding_profiles(graph)), budget_(options.patch_limit) {
     graph_.remove_unused();
     report_.nodes_before = graph_.node_count();
     check("entry");
@@ -131,11 +133,13 @@ class Driver {
                std::any_of(order.begin(), order.end(), [&](const NodeId id) { return waits(graph_, graph_.node(id)); });
   }
 
+  bool takes_floats_of_file() const { return options_.floats_of_file_in_bytes; }
   void note(std::string text) { report_.notes.push_back(std::move(text)); }
   void find_islands() { report_.islands = octavo::find_islands(graph_, report_.passes); }
 
   Result<LowerReport> finished() {
     if (!errors_.empty()) return errors_;
+    if (const Status status = verify_rounding(graph_, profiles_); !status) return status.errors();
     report_.nodes_after = graph_.node_count();
     return std::move(report_);
   }
@@ -160,6 +164,7 @@ class Driver {
 
   Graph& graph_;
   const LowerOptions& options_;
+  const ProfileSet profiles_;  // of the file
   int budget_;
   FoldBudget fold_budget_;
   LowerReport report_;
@@ -205,8 +210,9 @@ void fuse_floats(Driver& driver) {
 
 // Everything but what counts or measures images of an open size: that waits.
 void fuse_integers(Driver& driver) {
+  const auto attention = driver.takes_floats_of_file() ? fuse_attention : fuse_attention_of_quantizer;
   driver.rules("fuse", {fuse_convolution, fuse_binary, fuse_pool, fuse_sum, fuse_resize, fuse_l2_norm, fuse_layer_norm,
-                        fuse_softmax, fuse_matmul, fuse_attention, fuse_rescale, fuse_hybrid_result});
+                        fuse_softmax, fuse_matmul, attention, fuse_rescale, fuse_hybrid_result});
   // Additions go into convolutions before tables do: a table is the last thing an operator does.
   driver.rule("fuse_residual", fuse_residual);
   driver.rules("table_into_producer", {table_into_producer, table_before_view, drop_identity});

@@ -92,10 +92,18 @@ std::optional<QuantizedConstant> quantized_constant(const Graph& graph, ValueId 
   return QuantizedConstant{x.constant, std::move(*scales), std::move(*zero_points), axis};
 }
 
+std::optional<Dequantized> quantized_operand(const Graph& graph, ValueId wire) {
+  if (auto found = dequantized(graph, wire)) return found;
+  const auto constant = quantized_constant(graph, wire);
+  if (!constant || constant->scale.size() != 1 || !is_8bit(constant->q->dtype())) return std::nullopt;
+  return Dequantized{graph.producer(wire)->inputs[0],
+                     {constant->q->dtype(), constant->scale[0], constant->zero_point[0]}};
+}
+
 std::int32_t Quantized::apply(float value) const {
   if (profile == Profile::pt2e)
     return round_then_zero_point(value * (1.0f / type.scale), type.zero_point, lowest, highest);
-  if (is_fixed_point(profile)) return quantize_value_away(value, type.scale, type.zero_point, lowest, highest);
+  if (rounds_away(profile)) return quantize_value_away(value, type.scale, type.zero_point, lowest, highest);
   return quantize_value(value, type.scale, type.zero_point, lowest, highest);
 }
 

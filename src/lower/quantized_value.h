@@ -60,6 +60,9 @@ struct QuantizedConstant {
 // The f32 wire is dequantize(constant) with constant scales; s8, u8 or s32.
 std::optional<QuantizedConstant> quantized_constant(const Graph& graph, ValueId wire);
 
+// A dequantized operand of bytes; constants that have one scale are operands like others.
+std::optional<Dequantized> quantized_operand(const Graph& graph, ValueId wire);
+
 // The wire y that a quantize node makes, with one constant scale and zero point.
 struct Quantized {
   ValueId x;

@@ -217,7 +217,9 @@ Problem check_fields(const Stage& stage, DType to) {
                  [&](const AddScaled& s) {
                    return first_of({check_finite("ratio", s.ratio), check_shift("zero_point", s.zero_point)});
                  },
-                 [&](const FixedScale& s) { return check_fixed_profile(s.profile); },
+                 [&](const FixedScale& s) {
+                   return s.profile == Profile::tflite_optimized ? Problem() : check_fixed_profile(s.profile);
+                 },
                  [&](const Affine& s) {
                    return first_of({check_finite("multiplier", s.multiplier), check_finite("offset", s.offset)});
                  },

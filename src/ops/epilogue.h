@@ -84,8 +84,8 @@ struct ScaleInRun {
   static constexpr auto fields() { return std::tuple(Field{"form", &ScaleInRun::form}); }
 };
 
-// sum -> sum: FixedMultiplier{multiplier, shift}.apply of tflite-double or tflite-single; shifts are clamped to what a
-// FixedMultiplier has, since they may come from a run.
+// sum -> sum: FixedMultiplier{multiplier, shift}.apply of tflite-double, tflite-optimized or tflite-single; shifts are
+// clamped to what a FixedMultiplier has, since they may come from a run.
 struct FixedScale {
   static constexpr std::string_view kName = "fixed_scale";
   static constexpr std::array kOperands{StageOperand::channel_s32, StageOperand::channel_s32};

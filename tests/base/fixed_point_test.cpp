@@ -73,6 +73,47 @@ TEST(FixedMultiplier, DoubleRoundsTwice) {
   }
 }
 
+// tflite-optimized: halves up in both roundings.
+TEST(FixedMultiplier, OptimizedRoundsUpTwice) {
+  EXPECT_EQ(FixedMultiplier::of(0.25).apply(Profile::tflite_optimized, 6), 2);
+  EXPECT_EQ(FixedMultiplier::of(0.25).apply(Profile::tflite_optimized, -6), -1);
+  EXPECT_EQ(FixedMultiplier::of(0.25).apply(Profile::tflite_double, -6), -2);
+  EXPECT_EQ(FixedMultiplier::of(3.0).apply(Profile::tflite_optimized, -7), -21);
+  std::mt19937 random(5);
+  for (int i = 0; i < 20000; ++i) {
+    const std::int32_t x = (static_cast<std::int32_t>(random()) >> 10) >> (random() % 16);
+    const FixedMultiplier one =
+        FixedMultiplier::of(std::exp(std::uniform_real_distribution<double>(-12.0, 0.0)(random)));
+    const double high = std::floor(static_cast<double>(x) * one.multiplier / 0x1p31 + 0.5);
+    EXPECT_EQ(one.apply(Profile::tflite_optimized, x),
+              static_cast<std::int32_t>(std::floor(std::ldexp(high, one.shift) + 0.5)))
+        << x << " " << print(one);
+  }
+}
+
+// LiteRT 2.3's, also where its shifts leave 31 bits: of x, y steps of 0.05 in steps of 0.01.
+TEST(FixedBinaryForm, Quotients) {
+  const FixedBinaryForm form = FixedBinaryForm::of(FixedBinaryKind::div, 0.05f, 0.05f, 0.01f);
+  for (const int a : {-255, -40, 3, 255}) {
+    for (const int b : {-255, -3, 17, 255}) {
+      const double real = static_cast<double>(a) / b / 0.01;
+      EXPECT_NEAR(form.apply(Profile::tflite_double, a, b), real, 0.51 + std::fabs(real) * 1e-6) << a << " " << b;
+    }
+  }
+  EXPECT_EQ(form.apply(Profile::tflite_double, 7, 0), form.apply(Profile::tflite_double, 7, 1));
+}
+
+// (a - b)² in 2^-7ths of twice the larger scale.
+TEST(FixedBinaryForm, SquaresOfDifferences) {
+  const FixedBinaryForm form = FixedBinaryForm::of(FixedBinaryKind::squared_difference, 0.02f, 0.03f, 0.05f);
+  for (const int a : {-255, -40, 0, 3, 255}) {
+    for (const int b : {-255, -1, 0, 17, 255}) {
+      const double real = (a * 0.02 - b * 0.03) * (a * 0.02 - b * 0.03) / 0.05;
+      EXPECT_NEAR(form.apply(Profile::tflite_double, a, b), real, 0.6 + real * 0.002) << a << " " << b;
+    }
+  }
+}
+
 TEST(FixedMultiplier, ExtremesAreDefined) {
   for (const std::int32_t x : {kSmallest, kLargest, -1, 0, 1}) {
     for (const int shift : {-31, -1, 0, 1, 30}) {
@@ -80,6 +121,7 @@ TEST(FixedMultiplier, ExtremesAreDefined) {
         const FixedMultiplier factor{multiplier, shift};
         factor.apply(Profile::tflite_double, x);
         factor.apply(Profile::tflite_single, x);
+        factor.apply(Profile::tflite_optimized, x);
       }
     }
   }

@@ -17,6 +17,7 @@ namespace octavo::testing {
 namespace {
 
 constexpr Profile kProfiles[] = {Profile::tflite_double, Profile::tflite_single};
+constexpr Profile kScaleProfiles[] = {Profile::tflite_double, Profile::tflite_single, Profile::tflite_optimized};
 
 Tensor fixed_factors(std::mt19937& random, std::int64_t count, bool are_shifts) {
   Tensor tensor(DType::s32, Shape{count});
@@ -39,7 +40,7 @@ TEST(FixedKernels, Requantize) {
   std::mt19937 random(1);
   const Round round{.after = -3, .lowest = -120, .highest = 127};
   const std::vector<bool> is_constant = {false, true, true, true};
-  for (const Profile profile : kProfiles) {
+  for (const Profile profile : kScaleProfiles) {
     for (const Shape& shape : {Shape{7}, Shape{1, 5, 9, 17}, Shape{3, 40, 129}, Shape{0, 4}, Shape{4, 0}}) {
       for (const bool is_per_channel : {false, true}) {
         const std::int64_t count = is_per_channel ? shape[shape.rank() - 1] : 1;
@@ -93,7 +94,7 @@ TEST(FixedKernels, RequantizeExtremes) {
                                1,       1 << 30,     -(1 << 30), (1 << 30) - 1, 3,  -3};
   const std::int32_t multipliers[] = {kLowest, kLowest + 1, kHighest, 1 << 30,    (1 << 30) + 1,
                                       -1,      0,           1,        -(1 << 30), 1431655765};
-  for (const Profile profile : kProfiles) {
+  for (const Profile profile : kScaleProfiles) {
     for (const std::int64_t channels : {1, 16, 61}) {
       for (int shift = -34; shift <= 33; ++shift) {
         const Epilogue epilogue{{FixedScale{profile}, Round{.after = 128}}, DType::u8};

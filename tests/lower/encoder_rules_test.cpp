@@ -120,14 +120,15 @@ TEST(FuseTable, ViewsStandBehindTables) {
 
 struct Attention {
   Graph graph;
-  explicit Attention(bool has_mask, bool is_quantized = true) {
+  explicit Attention(bool has_mask, bool is_quantized = true, Profile profile = Profile::onnx) {
     GraphBuilder b;
     const AttentionAttrs attrs{.heads = 2, .kv_heads = 2, .head_size = 4, .value_size = 4, .scale = 0.5f};
     std::vector<ValueId> inputs;
     for (int i = 0; i < 3; ++i) inputs.push_back(b.dequantize(b.input(DType::u8, {2, 9, 8}), 0x1p-6f, 100 + i));
     if (has_mask) inputs.push_back(b.input(DType::f32, {2, 1, 1, 9}));
     const ValueId y = b.add(kAttention, attrs, inputs);
-    b.output(is_quantized ? b.quantize(y, 0x1p-6f, 128) : y);
+    const QuantizeAttrs quantize{.profile = profile};
+    b.output(is_quantized ? b.add(kQuantize, quantize, {y, b.scalar(0x1p-6f), b.zero_point(DType::u8, 128)}) : y);
     graph = std::move(b.graph);
   }
 };
@@ -142,6 +143,24 @@ TEST(FuseAttention, WithAndWithoutMask) {
     const std::vector<Tensor> after = answers(test.graph);
     for (std::int64_t i = 0; i < before[0].elements(); ++i)
       EXPECT_NEAR(before[0].as<std::uint8_t>()[i], after[0].as<std::uint8_t>()[i], 1);
+  }
+}
+
+// A program of torch.export has attention in floats between its pairs, unless somebody asks for bytes.
+TEST(FuseAttention, FloatsOfAFileStayFloats) {
+  for (const bool asked : {false, true}) {
+    for (const Profile profile : {Profile::onnx, Profile::pt2e}) {
+      Attention test(false, true, profile);
+      const std::vector<Tensor> before = answers(test.graph);
+      const auto report = lower(test.graph, {.floats_of_file_in_bytes = asked});
+      ASSERT_TRUE(report.ok());
+      const bool is_float = profile == Profile::pt2e && !asked;
+      EXPECT_EQ(count(test.graph, kQuantizedAttention), is_float ? 0 : 1);
+      EXPECT_EQ(report->islands.size(), is_float ? 1u : 0u);
+      if (!is_float) continue;
+      EXPECT_EQ(answers(test.graph), before);
+      EXPECT_EQ(report->islands[0].reason, "the file computes it in floats; --precision int8 computes it in bytes");
+    }
   }
 }
 

@@ -142,10 +142,30 @@ TEST(MergeDuplicates, NotWhatIsQuantizedDifferently) {
                    {b.quantize(b.unary(UnaryKind::relu, mean), scale, 100)}));
   }
   const std::vector<Tensor> before = answers(b.graph);
-  EXPECT_EQ(merge_duplicates(b.graph).applied(), 3);  // mean, relu and quantize of the last
+  EXPECT_EQ(merge_duplicates(b.graph).applied(), 1);  // mean, relu and quantize of the last, as one
   EXPECT_EQ(answers(b.graph), before);
   EXPECT_EQ(count(b.graph, kReduce), 2);
   EXPECT_EQ(count(b.graph, kQuantize), 2);
+}
+
+// One scale, but a clamp before it or none, or one that changes no byte: what each fuses with is its own.
+TEST(MergeDuplicates, NotWhatIsClampedDifferently) {
+  for (const int zero : {100, 0}) {
+    GraphBuilder b;
+    const ValueId x = b.dequantize(b.input(DType::u8, {1, 4, 4, 2}), 0.02f, 100);
+    for (const bool is_clamped : {false, true}) {
+      const ValueId mean = b.add(kReduce, ReduceAttrs{ReduceKind::mean, {1, 2}, true}, {x});
+      const ValueId y = b.quantize(is_clamped ? b.unary(UnaryKind::relu, mean) : mean, 0.02f, zero);
+      b.output(b.add(kMaxPool, MaxPoolAttrs{unit_window({1, 1}), Rounding::floor, Layout::channels_last}, {y}));
+    }
+    const std::vector<Tensor> before = answers(b.graph);
+    merge_duplicates(b.graph);
+    EXPECT_EQ(answers(b.graph), before);
+    for (const NodeId id : b.graph.order()) {
+      const Node& node = b.graph.node(id);
+      EXPECT_TRUE(node.spec != &kReduce || b.graph.has_one_reader(node.outputs[0])) << to_string(b.graph);
+    }
+  }
 }
 
 }  // namespace

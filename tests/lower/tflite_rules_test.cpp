@@ -69,7 +69,7 @@ Graph l2_norm_graph(float epsilon, float y_scale, Profile profile) {
 }
 
 TEST(FuseL2Norm, BecomesOneOperator) {
-  for (const Profile profile : kProfiles) {
+  for (const Profile profile : {Profile::tflite_double, Profile::tflite_single}) {
     const Graph after = apply_within_a_step(l2_norm_graph(1e-6f, 0x1p-7f, profile), fuse_l2_norm);
     EXPECT_EQ(count(after, kFixedL2Norm), 1);
     EXPECT_EQ(after.node_count(), 1);
@@ -99,7 +99,7 @@ Graph product_graph(bool has_bias, Profile profile) {
 
 TEST(FuseProduct, BecomesSumsAndOneRounding) {
   for (const bool has_bias : {false, true}) {
-    const Graph after = apply_within_a_step(product_graph(has_bias, Profile::tflite_double), fuse_product);
+    const Graph after = apply_within_a_step(product_graph(has_bias, Profile::tflite_real), fuse_product);
     EXPECT_EQ(count(after, kQuantizedConv), 1);
     EXPECT_EQ(count(after, kQuantizedElementwise), 1);
     EXPECT_EQ(count(after, kMatmul), 0);
@@ -107,7 +107,7 @@ TEST(FuseProduct, BecomesSumsAndOneRounding) {
 }
 
 TEST(FuseProduct, IsForOneProfileAlone) {
-  for (const Profile profile : {Profile::onnx, Profile::tflite_xnnpack, Profile::tflite_single})
+  for (const Profile profile : {Profile::onnx, Profile::tflite_xnnpack, Profile::tflite_double, Profile::tflite_single})
     EXPECT_EQ(refusal(product_graph(true, profile), fuse_product), "");
 }
 

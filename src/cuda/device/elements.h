@@ -14,8 +14,9 @@ namespace octavo::cuda {
 
 template <Formula kFormula>
 OCTAVO_DEVICE std::int32_t fixed_pair(const RowEpilogue& e, std::int32_t a, std::int32_t b) {
-  return e.rounds_once ? FixedPair<kFormula, FixedRounding::once>::template apply<Scalar>(e, a, b)
-                       : FixedPair<kFormula, FixedRounding::twice>::template apply<Scalar>(e, a, b);
+  return e.fixed_rounding == FixedRounding::once
+             ? FixedPair<kFormula, FixedRounding::once>::template apply<Scalar>(e, a, b)
+             : FixedPair<kFormula, FixedRounding::twice>::template apply<Scalar>(e, a, b);
 }
 
 // quantized_elementwise of two stored values.
@@ -27,7 +28,8 @@ OCTAVO_DEVICE std::int32_t pair_of(const RowEpilogue& e, std::int32_t a, std::in
     case Formula::fixed_add: return fixed_pair<Formula::fixed_add>(e, a, b);
     case Formula::fixed_sub: return fixed_pair<Formula::fixed_sub>(e, a, b);
     case Formula::fixed_mul: return fixed_pair<Formula::fixed_mul>(e, a, b);
-    default: return fixed_pair<Formula::fixed_prelu>(e, a, b);
+    case Formula::fixed_prelu: return fixed_pair<Formula::fixed_prelu>(e, a, b);
+    default: return fixed_pair<Formula::fixed_squared_difference>(e, a, b);
   }
 }
 

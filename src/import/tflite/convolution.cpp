@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/fields.h"
+#include "import/tflite/computed_by.h"
 #include "import/tflite/operators.h"
 #include "ops/hybrid_conv/hybrid_conv.h"
 #include "ops/row_quantize/row_quantize.h"
@@ -214,14 +215,6 @@ ValueId hybrid_conv(OperatorReader& in, ValueId x, const HybridWeights& weights,
   return bounds ? y : in.activation(y, activation);
 }
 
-// XNNPACK does not take depthwise convolutions of u8 whose one scale is said to lie along another axis than the first:
-// LiteRT's own kernel rounds as the reference kernels do.
-std::optional<Profile> profile_of(OperatorReader& in) {
-  const bool is_of_litert = in.building().profile == Profile::tflite_xnnpack && in.type() == "DEPTHWISE_CONV_2D" &&
-                            in.tensor(0).dtype == DType::u8 && in.tensor(1).scale_axis != 0;
-  return is_of_litert ? std::optional(Profile::tflite_double) : std::nullopt;
-}
-
 // `args.w` are the weights as the file stores them, already in Octavo's order.
 ValueId add_conv(OperatorReader& in, ConvArgs args, const Weights& weights, int activation) {
   args.w = in.placed(weights.value, "weights");
@@ -233,8 +226,7 @@ ValueId add_conv(OperatorReader& in, ConvArgs args, const Weights& weights, int 
     return hybrid_conv(in, args.x, hybrid_weights(in, weights.stored), bias, hybrid, activation);
   }
   args.bias = convolution_bias_of(in, weights, channels);
-  const auto profile = profile_of(in);
-  in.rounds_by(profile);
+  const Profile profile = computed_by(in, in.profile());
   remember_dilated(in, conv_window(in, args), {args.x, args.w, args.bias, args.groups, {}, activation, profile});
   return in.activation(conv(in, args), activation);
 }

@@ -1,8 +1,10 @@
 // TFLite readers: functions of one or two elements, and conversions between types. Part of import/.
 #include <cmath>
 
+#include "base/fixed_point.h"
 #include "import/tflite/operators.h"
 #include "ops/bitcast/bitcast.h"
+#include "ops/table/table.h"
 #include "ops/where/where.h"
 
 namespace octavo::tflite_import {
@@ -39,26 +41,76 @@ ValueId read_binary(OperatorReader& in) {
   return in.binary(kind, a, in.value(1));
 }
 
+// What LiteRT compares of bytes: 256 times the scale, in fixed point. It shifts to the right alone; to the left by the
+// lowest five bits of the count, as on x86, with which scales from 1 on compare as something else.
+std::int32_t compared_product(const FixedMultiplier& scale, Profile profile, std::int32_t units) {
+  if (scale.shift <= 0) return scale.apply(profile, units);
+  const std::int32_t high = rounding_high_product(units, scale.multiplier);
+  return (high >> (32 - scale.shift)) + (high >= 0 ? 1 : 0);
+}
+
+// As a table, in all profiles of the format.
+ValueId comparable(OperatorReader& in, int index) {
+  const FileTensor& source = in.tensor(index);
+  const Profile profile = in.profile();
+  if (!is_8bit(source.dtype) || !source.quant || source.quant->axis >= 0 || !is_of_tflite(profile))
+    return in.value(index);
+  const FixedMultiplier scale = FixedMultiplier::of(static_cast<double>(source.quant->scale[0]));
+  Tensor table(DType::f32, Shape{256});
+  const IntegerRange range = range_of(source.dtype);
+  for (auto q = static_cast<std::int32_t>(range.lowest); q <= range.highest; ++q) {
+    const std::int32_t units = (q - source.quant->zero_point[0]) * 256;
+    table.as<float>()[q & 0xff] = static_cast<float>(compared_product(scale, profile, units));
+  }
+  const std::string suffix = "compared." + std::to_string(index);
+  return in.add(kTable, NoAttrs{}, {in.stored(index), in.constant(std::move(table), suffix + ".table")}, suffix);
+}
+
+template <B kind>
+ValueId read_comparison(OperatorReader& in) {
+  const ValueId a = comparable(in, 0);
+  return in.binary(kind, a, comparable(in, 1));
+}
+
 ValueId read_not_equal(OperatorReader& in) {
-  const ValueId a = in.value(0);
-  return in.unary({.kind = U::logical_not}, in.binary(B::equal, a, in.value(1), "equal"));
+  const ValueId a = comparable(in, 0);
+  return in.unary({.kind = U::logical_not}, in.binary(B::equal, a, comparable(in, 1), "equal"));
 }
 
 ValueId floored_quotient(OperatorReader& in, ValueId a, ValueId b, std::string_view suffix) {
   return in.unary({.kind = U::floor}, in.binary(B::div, a, b, "quotient"), suffix);
 }
 
-// The quotient rounded down; of integers without their remainder, which then has the divisor's sign.
-ValueId read_floor_div(OperatorReader& in) {
-  const ValueId a = in.value(0), b = in.value(1);
-  if (in.failed() || is_float(in.dtype(a))) return floored_quotient(in, a, b, "");
-  return in.binary(B::div, in.binary(B::sub, a, in.binary(B::mod, a, b, "rest"), "whole"), b);
+// LiteRT divides s8 as the integers that are stored, whatever their scales.
+bool divides_stored(const OperatorReader& in) {
+  return in.tensor(0).dtype == DType::s8 && in.tensor(1).dtype == DType::s8 && is_of_tflite(in.profile());
+}
+ValueId dividend(OperatorReader& in, int index) {
+  if (!divides_stored(in)) return in.value(index);
+  return in.cast(in.stored(index), DType::s32, "integer." + std::to_string(index));
 }
 
-ValueId read_floor_mod(OperatorReader& in) {
-  const ValueId a = in.value(0), b = in.value(1);
-  if (in.failed() || !is_float(in.dtype(a))) return in.binary(B::mod, a, b);
-  return in.binary(B::sub, a, in.binary(B::mul, floored_quotient(in, a, b, "floored"), b, "whole"));
+// As s8: -128 / -1 is 127.
+ValueId saturated_byte(OperatorReader& in, ValueId y) {
+  return in.cast(in.binary(B::min, y, in.scalar_like(y, 127.0, "highest"), "bounded"), DType::s8);
+}
+
+template <ValueId (*divide)(OperatorReader&, ValueId, ValueId, std::string_view)>
+ValueId read_division(OperatorReader& in) {
+  const ValueId a = dividend(in, 0), b = dividend(in, 1);
+  if (!divides_stored(in)) return divide(in, a, b, "");
+  return saturated_byte(in, divide(in, a, b, "integers"));
+}
+
+// The quotient rounded down; of integers without their remainder, which then has the divisor's sign.
+ValueId floored_division(OperatorReader& in, ValueId a, ValueId b, std::string_view suffix) {
+  if (in.failed() || is_float(in.dtype(a))) return floored_quotient(in, a, b, suffix);
+  return in.binary(B::div, in.binary(B::sub, a, in.binary(B::mod, a, b, "rest"), "whole"), b, suffix);
+}
+
+ValueId floored_rest(OperatorReader& in, ValueId a, ValueId b, std::string_view suffix) {
+  if (in.failed() || !is_float(in.dtype(a))) return in.binary(B::mod, a, b, suffix);
+  return in.binary(B::sub, a, in.binary(B::mul, floored_quotient(in, a, b, "floored"), b, "whole"), suffix);
 }
 
 ValueId read_rsqrt(OperatorReader& in) {
@@ -194,19 +246,19 @@ constexpr OperatorEntry kElementwiseTable[] = {
     {"DEQUANTIZE", 1, 1, 1, kReal, read_dequantize},
     {"DIV", 2, 2, 1, kReal, read_activated<B::div, file::DivOptions>},
     {"ELU", 1, 1, 1, kReal, read_elu},
-    {"EQUAL", 2, 2, 1, kReal, read_binary<B::equal>},
+    {"EQUAL", 2, 2, 1, kReal, read_comparison<B::equal>},
     {"EXP", 1, 1, 1, kReal, read_unary<U::exp>},
     {"FAKE_QUANT", 1, 1, 1, kReal, read_fake_quant},
     {"FLOOR", 1, 1, 1, kReal, read_unary<U::floor>},
-    {"FLOOR_DIV", 2, 2, 1, kReal, read_floor_div},
-    {"FLOOR_MOD", 2, 2, 1, kReal, read_floor_mod},
+    {"FLOOR_DIV", 2, 2, 1, kReal, read_division<floored_division>},
+    {"FLOOR_MOD", 2, 2, 1, kReal, read_division<floored_rest>},
     {"GELU", 1, 1, 1, kReal, read_gelu},
-    {"GREATER", 2, 2, 1, kReal, read_binary<B::greater>},
-    {"GREATER_EQUAL", 2, 2, 1, kReal, read_binary<B::greater_or_equal>},
+    {"GREATER", 2, 2, 1, kReal, read_comparison<B::greater>},
+    {"GREATER_EQUAL", 2, 2, 1, kReal, read_comparison<B::greater_or_equal>},
     {"HARD_SWISH", 1, 1, 1, kReal, read_unary<U::hard_swish>},
     {"LEAKY_RELU", 1, 1, 1, kReal, read_leaky_relu},
-    {"LESS", 2, 2, 1, kReal, read_binary<B::less>},
-    {"LESS_EQUAL", 2, 2, 1, kReal, read_binary<B::less_or_equal>},
+    {"LESS", 2, 2, 1, kReal, read_comparison<B::less>},
+    {"LESS_EQUAL", 2, 2, 1, kReal, read_comparison<B::less_or_equal>},
     {"LOG", 1, 1, 1, kReal, read_unary<U::log>},
     {"LOGICAL_AND", 2, 2, 1, kReal, read_binary<B::logical_and>},
     {"LOGICAL_NOT", 1, 1, 1, kReal, read_unary<U::logical_not>},

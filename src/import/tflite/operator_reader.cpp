@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "import/tflite/computed_by.h"
+
 namespace octavo::tflite_import {
 namespace {
 
@@ -154,7 +156,8 @@ ValueId OperatorReader::quantized(ValueId value) {
     return unsupported("output '" + target.name + "'", "scales per axis of an activation", "one scale");
   const Scales to = constant_scales(*this, {target.quant->scale[0]}, {target.quant->zero_point[0]}, target.dtype, -1,
                                     "output '" + target.name + "'");
-  const Profile of_file = std::exchange(building_.profile, profile_.value_or(building_.profile));
+  const Profile own = profile_.value_or(computed_by(*this, building_.profile));
+  const Profile of_file = std::exchange(building_.profile, own);
   const ValueId made = quantize(*this, value, to, target.dtype, "quantized");
   building_.profile = of_file;
   return made;

@@ -35,7 +35,7 @@ struct DilatedConv {
   std::int64_t groups = 1;
   SpaceToBatch space;
   int activation = 0;
-  std::optional<Profile> profile;  // of the result, where it is not the file's
+  Profile profile = Profile::onnx;  // of the result
 };
 
 // What is known of the tensors of the subgraph that is read, by the file's index.
@@ -143,8 +143,8 @@ class OperatorReader : public NodeBuilder {
   // ---- outputs ----
   int output_index(int output) const { return op_.outputs()->Get(static_cast<flatbuffers::uoffset_t>(output)); }
   const FileTensor& output_tensor(int index) const;
-  // Output 0 is rounded by another profile than the file's.
-  void rounds_by(std::optional<Profile> profile) { profile_ = profile; }
+  // Output 0 is rounded by another profile than `computed_by` says.
+  void rounds_by(Profile profile) { profile_ = profile; }
   // Output 0 of a real value, whatever operands the operator takes.
   ValueId quantized(ValueId value);
   // Whether output 0 has another scale or zero point than an input, both being of 8 bits.
@@ -161,6 +161,7 @@ class OperatorReader : public NodeBuilder {
   ValueId activation(ValueId value, int function, std::string_view suffix = "activated");
 
   Building& building() { return building_; }
+  Profile profile() const { return building_.profile; }  // the file's
 
  private:
   template <class Options>

@@ -2,6 +2,7 @@
 #ifndef OCTAVO_KERNELS_ELTWISE_PAIRS_H_
 #define OCTAVO_KERNELS_ELTWISE_PAIRS_H_
 
+#include "base/fixed_quotient.h"
 #include "kernels/eltwise/rows.h"
 #include "kernels/epilogue/generic.h"
 
@@ -66,19 +67,33 @@ struct FixedPair {
   template <class S>
   static constexpr typename S::S32 value(const RowEpilogue& e, typename S::S32 a, typename S::S32 b) {
     if constexpr (kFormula == Formula::fixed_mul) return times<S>(S::mul_s32(a, b), e.y_factor);
-    const typename S::S32 zero = S::set_s32(0), headroom = S::set_s32(20);
+    constexpr bool is_square = kFormula == Formula::fixed_squared_difference;
+    const typename S::S32 zero = S::set_s32(0), headroom = S::set_s32(is_square ? 7 : 20);
     // One of the two is 0.
     if constexpr (kFormula == Formula::fixed_prelu)
       return S::add_s32(times<S>(S::max_s32(a, zero), e.a_factor),
                         times<S>(S::mul_s32(S::min_s32(a, zero), b), e.y_factor));
     const typename S::S32 left = times<S>(FixedLanes<S>::shift_left(a, headroom), e.a_factor),
                           right = times<S>(FixedLanes<S>::shift_left(b, headroom), e.b_factor);
+    if constexpr (is_square) {
+      const typename S::S32 difference = S::sub_s32(left, right);
+      return times<S>(S::mul_s32(difference, difference), e.y_factor);
+    }
     return times<S>(kFormula == Formula::fixed_sub ? S::sub_s32(left, right) : S::add_s32(left, right), e.y_factor);
   }
   template <class S>
   static constexpr typename S::S32 apply(const RowEpilogue& e, typename S::S32 a, typename S::S32 b) {
     return rounded_integer<S>(
         value<S>(e, S::sub_s32(a, S::set_s32(e.value_shift)), S::sub_s32(b, S::set_s32(e.other_shift))), e.round);
+  }
+};
+
+// Its reciprocals are those of base/, by one lane.
+struct FixedQuotient {
+  template <class S>
+  static std::int32_t apply(const RowEpilogue& e, std::int32_t a, std::int32_t b) {
+    return rounded_integer<S>(
+        fixed_quotient(e.y_factor.multiplier, e.y_factor.shift, a - e.value_shift, b - e.other_shift), e.round);
   }
 };
 
@@ -152,7 +167,7 @@ template <class S, Formula kFormula>
 void fixed_pairs(const PairRows& p) {
   using enum FixedRounding;
   constexpr Sign kSign = S::kLanes == 1 ? Sign::asked : Sign::u8;
-  if (p.epilogue.rounds_once) pair_blocks<S, FixedPair<kFormula, once>, kSign, kSign>(p);
+  if (p.epilogue.fixed_rounding == once) pair_blocks<S, FixedPair<kFormula, once>, kSign, kSign>(p);
   else pair_blocks<S, FixedPair<kFormula, twice>, kSign, kSign>(p);
 }
 
@@ -169,7 +184,9 @@ void pairs(const PairRows& p) {
     case Formula::fixed_add: fixed_pairs<S, Formula::fixed_add>(p); break;
     case Formula::fixed_sub: fixed_pairs<S, Formula::fixed_sub>(p); break;
     case Formula::fixed_mul: fixed_pairs<S, Formula::fixed_mul>(p); break;
-    default: fixed_pairs<S, Formula::fixed_prelu>(p);
+    case Formula::fixed_prelu: fixed_pairs<S, Formula::fixed_prelu>(p); break;
+    case Formula::fixed_div: pair_blocks<Scalar, FixedQuotient, Sign::asked, Sign::asked>(p); break;
+    default: fixed_pairs<S, Formula::fixed_squared_difference>(p);
   }
   if (p.epilogue.table != nullptr) S::lookup(p.epilogue.table, p.y, p.y, p.rows * p.n);
 }

@@ -166,7 +166,10 @@ constexpr void finish_sums(const RowEpilogue& e, const std::int32_t* sums, std::
   if (e.formula == affine) finish_sums_by<S, AffineSum>(e, sums, rows, n, bytes);
   else if (e.formula == double_scale) finish_doubles<S>(e, sums, rows, n, bytes);
   else if (e.formula != fixed_scale) finish_sums_by<S, WholeSum>(e, sums, rows, n, bytes);
-  else if (e.rounds_once) finish_sums_by<S, FixedSum<FixedRounding::once>>(e, sums, rows, n, bytes);
+  else if (e.fixed_rounding == FixedRounding::once)
+    finish_sums_by<S, FixedSum<FixedRounding::once>>(e, sums, rows, n, bytes);
+  else if (e.fixed_rounding == FixedRounding::twice_up)
+    finish_sums_by<S, FixedSum<FixedRounding::twice_up>>(e, sums, rows, n, bytes);
   else finish_sums_by<S, FixedSum<FixedRounding::twice>>(e, sums, rows, n, bytes);
   if (e.table != nullptr) S::lookup(e.table, bytes, bytes, rows * n);
 }

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "kernels/simd/fixed_rounding.h"
+
 namespace octavo {
 
 // Whether and how another tensor is added.
@@ -38,7 +40,9 @@ enum class Formula : std::uint8_t {
   fixed_add,
   fixed_sub,
   fixed_mul,
-  fixed_prelu
+  fixed_prelu,
+  fixed_squared_difference,
+  fixed_div  // by one lane alone
 };
 
 struct RowEpilogue {
@@ -72,7 +76,7 @@ struct RowEpilogue {
   // fixed point of two; add_integer: ((a * a_factor + b * b_factor + bias) >> right_shift)
   RowFactor a_factor, b_factor, y_factor;
   std::int32_t bias = 0, right_shift = 1;
-  bool rounds_once = false;  // of all fixed point: tflite-single
+  FixedRounding fixed_rounding = FixedRounding::twice;  // of all fixed point
 };
 
 }  // namespace octavo

@@ -7,6 +7,11 @@
 namespace octavo {
 namespace {
 
+FixedRounding fixed_rounding(Profile profile) {
+  if (profile == Profile::tflite_optimized) return FixedRounding::twice_up;
+  return profile == Profile::tflite_single ? FixedRounding::once : FixedRounding::twice;
+}
+
 RowFactor row_factor(const FixedMultiplier& factor) { return {factor.multiplier, factor.shift}; }
 
 void set_affine(RowEpilogue& rows, const Affine& affine) {
@@ -14,9 +19,14 @@ void set_affine(RowEpilogue& rows, const Affine& affine) {
 }
 
 void set_fixed(RowEpilogue& rows, const FixedBinary& fixed) {
-  constexpr Formula formulas[] = {Formula::fixed_add, Formula::fixed_sub, Formula::fixed_mul, Formula::fixed_prelu};
+  constexpr Formula formulas[] = {Formula::fixed_add,
+                                  Formula::fixed_sub,
+                                  Formula::fixed_mul,
+                                  Formula::fixed_prelu,
+                                  Formula::fixed_squared_difference,
+                                  Formula::fixed_div};
   rows.formula = formulas[static_cast<int>(fixed.form.kind)];
-  rows.rounds_once = fixed.profile == Profile::tflite_single;
+  rows.fixed_rounding = fixed_rounding(fixed.profile);
   rows.a_factor = row_factor(fixed.form.a), rows.b_factor = row_factor(fixed.form.b);
   rows.y_factor = row_factor(fixed.form.y);
   rows.value_shift = fixed.value_zero_point, rows.other_shift = fixed.other_zero_point;
@@ -58,7 +68,7 @@ bool take_formula(StageReader& in, StepEpilogue& e) {
     rows.factor = divide->divisor;
   } else if (const auto* scale = in.take<FixedScale>(e.factor)) {
     rows.formula = Formula::fixed_scale;
-    rows.rounds_once = scale->profile == Profile::tflite_single;
+    rows.fixed_rounding = fixed_rounding(scale->profile);
     e.shift = e.factor + 1;
   } else if (in.take<DoubleScale>(e.factor) != nullptr) {
     rows.formula = Formula::double_scale;

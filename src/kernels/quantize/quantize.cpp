@@ -83,7 +83,7 @@ std::string refuse_types(const CallView& call, DType real, DType quantized, Scal
   if (scales.block != 0) return "has no blocks of scales";
   return {};
 }
-// Rounds halves away from 0, the profiles of fixed point.
+// Rounds halves away from 0, the profiles of TFLite's own kernels.
 void quantize_away(const QuantizeRow& args, const float* real, std::uint8_t* q) {
   const QuantizeRow row = args;
   for (std::int64_t i = 0; i < row.n; ++i) {
@@ -105,12 +105,12 @@ constexpr QuantizeFunctions kQuantizeAway{.quantize = &quantize_away,
 
 std::string refuse_quantize(const CallView& call) {
   const auto& attrs = call.attrs->as<QuantizeAttrs>();
-  if (is_fixed_point(attrs.profile)) return "rounds halves to even, not away from 0";
+  if (rounds_away(attrs.profile)) return "rounds halves to even, not away from 0";
   return refuse_types(call, call.input(0).dtype, call.output().dtype, {attrs.axis, attrs.block});
 }
 std::string refuse_quantize_away(const CallView& call) {
   const auto& attrs = call.attrs->as<QuantizeAttrs>();
-  if (!is_fixed_point(attrs.profile)) return "rounds halves away from 0, not to even";
+  if (!rounds_away(attrs.profile)) return "rounds halves away from 0, not to even";
   if (attrs.to == DType::s16) return "needs 8 bits";
   return refuse_types(call, call.input(0).dtype, call.output().dtype, {attrs.axis, attrs.block});
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "kernels/simd/fixed_rounding.h"
 #include "kernels/simd/scalar.h"
 
 namespace octavo {
@@ -34,14 +35,17 @@ struct FixedLanes<Scalar> {
     return (x >> exponent) + ((x & mask) > threshold ? 1 : 0);
   }
 
+  // rounding_up_divide: the same, halves up.
+  static constexpr S32 divide_up(S32 x, S32 exponent) {
+    const std::uint32_t half = (std::uint32_t{1} << exponent) >> 1;
+    return static_cast<S32>(static_cast<std::uint32_t>(x) + half) >> exponent;
+  }
+
   // x * m / 2^bits, halves up, wrapping; bits from 1 to 62.
   static constexpr S32 product_shifted(S32 x, S32 m, S32 bits) {
     return static_cast<S32>((std::int64_t{x} * m + (std::int64_t{1} << (bits - 1))) >> bits);
   }
 };
-
-// Profile tflite-double or tflite-single.
-enum class FixedRounding { twice, once };
 
 // FixedMultiplier::apply. What depends on the factor alone is computed when it is made, outside of the loops over
 // values.
@@ -62,7 +66,8 @@ struct LaneFactor {
 
   constexpr typename S::S32 apply(typename S::S32 x) const {
     if constexpr (kRounding == FixedRounding::once) return Lanes::product_shifted(x, multiplier, right);
-    return Lanes::divide(Lanes::high_product(Lanes::shift_left(x, left), multiplier), right);
+    const typename S::S32 high = Lanes::high_product(Lanes::shift_left(x, left), multiplier);
+    return kRounding == FixedRounding::twice_up ? Lanes::divide_up(high, right) : Lanes::divide(high, right);
   }
 };
 

@@ -30,6 +30,11 @@ struct FixedLanes<Avx2> {
     return _mm256_sub_epi32(_mm256_srav_epi32(x, exponent), _mm256_cmpgt_epi32(_mm256_and_si256(x, mask), threshold));
   }
 
+  static S32 divide_up(S32 x, S32 exponent) {
+    const __m256i half = _mm256_srli_epi32(_mm256_sllv_epi32(_mm256_set1_epi32(1), exponent), 1);
+    return _mm256_srav_epi32(_mm256_add_epi32(x, half), exponent);
+  }
+
   static S32 product_shifted(S32 x, S32 m, S32 bits) {
     const __m256i even = shifted(_mm256_mul_epi32(x, m), _mm256_blend_epi32(bits, _mm256_setzero_si256(), 0b10101010));
     const __m256i odd = shifted(_mm256_mul_epi32(upper(x), upper(m)), upper(bits));

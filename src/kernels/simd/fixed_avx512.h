@@ -32,6 +32,11 @@ struct FixedLanes<Avx512> {
     return _mm512_mask_add_epi32(floor, _mm512_cmpgt_epi32_mask(_mm512_and_si512(x, mask), threshold), floor, one);
   }
 
+  static S32 divide_up(S32 x, S32 exponent) {
+    const __m512i half = _mm512_srli_epi32(_mm512_sllv_epi32(_mm512_set1_epi32(1), exponent), 1);
+    return _mm512_srav_epi32(_mm512_add_epi32(x, half), exponent);
+  }
+
   static S32 product_shifted(S32 x, S32 m, S32 bits) {
     const __m512i even = shifted(_mm512_mul_epi32(x, m), _mm512_maskz_mov_epi32(static_cast<__mmask16>(~kOdd), bits));
     const __m512i odd = shifted(_mm512_mul_epi32(upper(x), upper(m)), upper(bits));

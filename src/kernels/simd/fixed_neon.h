@@ -25,6 +25,12 @@ struct FixedLanes<Neon4> {
     return vsubq_s32(vshlq_s32(x, vnegq_s32(exponent)), is_above);
   }
 
+  static S32 divide_up(S32 x, S32 exponent) {
+    const S32 one = vshlq_s32(vdupq_n_s32(1), exponent);
+    const S32 half = vreinterpretq_s32_u32(vshrq_n_u32(vreinterpretq_u32_s32(one), 1));
+    return vshlq_s32(vaddq_s32(x, half), vnegq_s32(exponent));
+  }
+
   static S32 product_shifted(S32 x, S32 m, S32 bits) {
     const int64x2_t low = vmull_s32(vget_low_s32(x), vget_low_s32(m)), high = vmull_high_s32(x, m);
     const S32 right = vnegq_s32(bits);
@@ -44,6 +50,9 @@ struct FixedLanes<Neon> {
   static S32 high_product(S32 x, S32 m) { return {One::high_product(x.low, m.low), One::high_product(x.high, m.high)}; }
   static S32 divide(S32 x, S32 exponent) {
     return {One::divide(x.low, exponent.low), One::divide(x.high, exponent.high)};
+  }
+  static S32 divide_up(S32 x, S32 exponent) {
+    return {One::divide_up(x.low, exponent.low), One::divide_up(x.high, exponent.high)};
   }
   static S32 product_shifted(S32 x, S32 m, S32 bits) {
     return {One::product_shifted(x.low, m.low, bits.low), One::product_shifted(x.high, m.high, bits.high)};

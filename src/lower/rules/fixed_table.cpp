@@ -20,68 +20,115 @@ Function rescaled(Profile profile, double factor) {
   return [profile, multiplier = FixedMultiplier::of(factor)](std::int32_t x) { return multiplier.apply(profile, x); };
 }
 
-// LiteRT's own kernel for conversions between u8 and s8, but in the last elements of a tensor, fewer than 16, where it
-// is FixedMultiplier's: both roundings take halves up.
-Function rescaled_between_types(double factor) {
-  return [multiplier = FixedMultiplier::of(factor)](std::int32_t x) {
-    const int left = std::max(multiplier.shift, 0), right = std::max(-multiplier.shift, 0);
-    const std::int64_t high = rounding_high_product(wrapping_shift_left(x, left), multiplier.multiplier);
-    return static_cast<std::int32_t>((high + ((std::int64_t{1} << right) >> 1)) >> right);
-  };
-}
-
 Function leaky(Profile profile, float ratio, float slope) {
   const Function above = rescaled(profile, static_cast<double>(ratio));
   const Function below = rescaled(profile, std::fabs(static_cast<double>(slope)));
   return [=](std::int32_t x) { return x >= 0 ? above(x) : (slope < 0.0f ? -below(x) : below(x)); };
 }
 
+std::int32_t rounded_away(float x) { return static_cast<std::int32_t>(round_away(clamp_f32(x, -65536.0f, 65536.0f))); }
+
 // LOGISTIC of the reference kernels: f32, exponential rounded once.
 Function logistic(const QuantType& x, const QuantType& y) {
   return [x_scale = x.scale, inverse = 1.0f / y.scale](std::int32_t q) {
     const float power = static_cast<float>(math_exp(static_cast<double>(-(x_scale * static_cast<float>(q)))));
-    return static_cast<std::int32_t>(round_away(clamp_f32(1.0f / (1.0f + power) * inverse, -65536.0f, 65536.0f)));
+    return rounded_away(1.0f / (1.0f + power) * inverse);
   };
+}
+
+// Of one element in f32, rounded once: EXP, GELU, LOG.
+Function looked_up(const UnaryAttrs& attrs, const QuantType& x, const QuantType& y) {
+  return [attrs, x_scale = x.scale, inverse = 1.0f / y.scale](std::int32_t q) {
+    const auto real = static_cast<double>(x_scale * static_cast<float>(q));
+    if (attrs.kind == UnaryKind::log && real <= 0.0) return -65536;
+    return rounded_away(static_cast<float>(evaluate_unary(attrs, real)) * inverse);
+  };
+}
+
+// SQRT: f32, and what is behind the point is cut off. LiteRT refuses values below 0.
+Function square_root(const QuantType& x, const QuantType& y) {
+  return [x_scale = x.scale, y_scale = y.scale](std::int32_t q) {
+    const float root = std::sqrt(std::max(static_cast<float>(q), 0.0f) * x_scale);
+    return static_cast<std::int32_t>(clamp_f32(root / y_scale, 0.0f, 65536.0f));
+  };
+}
+
+// RSQRT, the root in fixed point. LiteRT refuses values below 0, and takes 0 for the smallest one.
+Function inverse_square_root(Profile profile, const QuantType& x, const QuantType& y) {
+  const FixedMultiplier factor = FixedMultiplier::of(1.0 / static_cast<double>(std::sqrt(x.scale) * y.scale));
+  return [profile, factor](std::int32_t q) {
+    constexpr std::int32_t kBits = 20;
+    if (q <= 0) return 65536;
+    FixedMultiplier inverse = fixed_inverse_sqrt(q), result = factor;
+    inverse.shift += kBits, result.shift -= kBits;
+    return result.apply(profile, inverse.apply(profile, 1));
+  };
+}
+
+// NEG of s8: of the stored value itself, whatever the scales; the lowest one stays what it is.
+Function negated(const QuantType& x, const QuantType& y) {
+  return [x_zero = x.zero_point, y_zero = y.zero_point](std::int32_t q) {
+    return std::int32_t{static_cast<std::int8_t>(-(q + x_zero))} - y_zero;
+  };
+}
+
+// CONCATENATION of u8 values with another scale, in f32.
+Function joined(const QuantType& x, const QuantType& y) {
+  const float scale = x.scale * (1.0f / y.scale);
+  const float bias = -static_cast<float>(x.zero_point) * scale;
+  return [=](std::int32_t q) { return rounded_away(static_cast<float>(q + x.zero_point) * scale + bias); };
+}
+
+// What stands between dequantize and quantize: nothing, one function, or the two of an inverse square root.
+struct FixedTableSource {
+  const Node* unary = nullptr;
+  bool is_inverse_root = false;
+  Dequantized x;
+};
+std::optional<FixedTableSource> fixed_table_source(const Graph& graph, const Quantized& end) {
+  const Node* unary = graph.producer_if(end.x, kUnary);
+  if (unary == nullptr) {
+    const auto x = quantized_operand(graph, end.x);
+    return x ? std::optional(FixedTableSource{nullptr, false, *x}) : std::nullopt;
+  }
+  if (!graph.has_one_reader(end.x)) return std::nullopt;
+  const Node* root = graph.producer_if(unary->inputs[0], kUnary);
+  const bool is_inverse_root = unary->attrs.as<UnaryAttrs>().kind == UnaryKind::reciprocal && root != nullptr &&
+                               root->attrs.as<UnaryAttrs>().kind == UnaryKind::sqrt;
+  const auto x = quantized_operand(graph, is_inverse_root ? root->inputs[0] : unary->inputs[0]);
+  return x ? std::optional(FixedTableSource{unary, is_inverse_root, *x}) : std::nullopt;
 }
 
 // Nothing where there is no fixed-point form, or the source's own one is another.
-Function function_of(const Node* unary, Profile profile, const QuantType& x, const QuantType& y) {
+Function function_of(const FixedTableSource& source, Profile profile, const QuantType& y) {
+  const QuantType& x = source.x.type;
   const float ratio = x.scale / y.scale;
-  if (unary == nullptr) {
-    const double exact = static_cast<double>(x.scale) / static_cast<double>(y.scale);
-    return profile == Profile::tflite_xnnpack ? rescaled_between_types(exact) : rescaled(profile, exact);
+  if (source.unary == nullptr) {
+    if (profile == Profile::tflite_joined) return joined(x, y);
+    return rescaled(profile, static_cast<double>(x.scale) / static_cast<double>(y.scale));
   }
-  const auto& attrs = unary->attrs.as<UnaryAttrs>();
-  if (clamp_bounds(*unary)) return rescaled(profile, static_cast<double>(ratio));
-  if (attrs.kind == UnaryKind::sigmoid) return logistic(x, y);
-  if (attrs.kind == UnaryKind::leaky_relu) return leaky(profile, ratio, x.scale * attrs.alpha / y.scale);
-  if (attrs.kind == UnaryKind::hard_swish) {
-    const FixedHardSwish form = FixedHardSwish::of(x.scale, y.scale);
-    if (form.is_possible()) return [form](std::int32_t q) { return form.apply(q); };
+  if (!is_fixed_point(profile)) return {};
+  if (source.is_inverse_root) return inverse_square_root(profile, x, y);
+  const auto& attrs = source.unary->attrs.as<UnaryAttrs>();
+  if (clamp_bounds(*source.unary)) return rescaled(profile, static_cast<double>(ratio));
+  switch (attrs.kind) {
+    case UnaryKind::abs:
+      return [scaled = rescaled(profile, static_cast<double>(ratio))](std::int32_t q) { return scaled(std::abs(q)); };
+    case UnaryKind::exp:
+    case UnaryKind::gelu:
+    case UnaryKind::gelu_tanh:
+    case UnaryKind::log: return looked_up(attrs, x, y);
+    case UnaryKind::hard_swish: {
+      const FixedHardSwish form = FixedHardSwish::of(x.scale, y.scale);
+      if (!form.is_possible()) return {};
+      return [form](std::int32_t q) { return form.apply(q); };
+    }
+    case UnaryKind::leaky_relu: return leaky(profile, ratio, x.scale * attrs.alpha / y.scale);
+    case UnaryKind::neg: return x.dtype == DType::s8 ? negated(x, y) : Function();
+    case UnaryKind::sigmoid: return logistic(x, y);
+    case UnaryKind::sqrt: return square_root(x, y);
+    default: return {};
   }
-  return {};
-}
-
-// CONCATENATION of u8 values with another scale, in f32; files have no QUANTIZE there.
-bool is_into_concat(const Graph& graph, const Node* unary, const QuantType& x, const Quantized& end) {
-  const Node* reader = only_reader(graph, end.y);
-  return unary == nullptr && x.dtype == DType::u8 && end.type.dtype == DType::u8 && reader != nullptr &&
-         elements_of(*reader->spec, reader->attrs) == Elements::joined;
-}
-Function concatenated(const QuantType& x, const QuantType& y) {
-  const float scale = x.scale * (1.0f / y.scale);
-  const float bias = -static_cast<float>(x.zero_point) * scale;
-  return [=](std::int32_t q) {
-    const float real = static_cast<float>(q + x.zero_point) * scale + bias;
-    return static_cast<std::int32_t>(round_away(clamp_f32(real, -65536.0f, 65536.0f)));
-  };
-}
-
-// Conversions of one type, LEAKY_RELU and LOGISTIC are XNNPACK's.
-bool is_for_xnnpack(const Node* unary, const QuantType& x, const QuantType& y) {
-  if (unary == nullptr) return x.dtype != y.dtype;
-  const UnaryKind kind = unary->attrs.as<UnaryAttrs>().kind;
-  return kind != UnaryKind::leaky_relu && kind != UnaryKind::sigmoid;
 }
 
 // Entries for every byte of the type of x.
@@ -100,28 +147,22 @@ Tensor table_of(const Function& function, const QuantType& x, const Quantized& e
 
 Match fixed_table(const Graph& graph, const Node& node) {
   auto end = quantized_by(graph, node);
-  if (!end || !is_of_tflite(end->profile)) return std::string();
-  const Node* unary = graph.producer_if(end->x, kUnary);
-  if (unary != nullptr && !graph.has_one_reader(end->x)) return std::string();
-  const auto x = dequantized(graph, unary == nullptr ? end->x : unary->inputs[0]);
-  if (!x || (unary == nullptr && x->type == end->type)) return std::string();
-  const bool is_concat = is_into_concat(graph, unary, x->type, *end);
-  if (end->profile == Profile::tflite_xnnpack && !is_concat && !is_for_xnnpack(unary, x->type, end->type))
-    return std::string();
-  const Function function =
-      is_concat ? concatenated(x->type, end->type) : function_of(unary, end->profile, x->type, end->type);
+  if (!end || !(is_fixed_point(end->profile) || end->profile == Profile::tflite_joined)) return std::string();
+  const auto source = fixed_table_source(graph, *end);
+  if (!source || (source->unary == nullptr && source->x.type == end->type)) return std::string();
+  const Function function = function_of(*source, end->profile, end->type);
   if (!function) return std::string("its function has no fixed-point form");
-  if (const auto bounds = unary == nullptr ? std::nullopt : clamp_bounds(*unary)) {
+  if (const auto bounds = source->unary == nullptr ? std::nullopt : clamp_bounds(*source->unary)) {
     const std::int32_t lowest =
         quantize_value_away(bounds->lowest, end->type.scale, end->type.zero_point, end->lowest, end->highest);
     end->highest =
         quantize_value_away(bounds->highest, end->type.scale, end->type.zero_point, end->lowest, end->highest);
     end->lowest = std::min(lowest, end->highest);
   }
-  const Node& named = unary == nullptr ? node : *unary;
+  const Node& named = source->unary == nullptr ? node : *source->unary;
   Patch patch(graph);
-  const ValueId constant = patch.constant(named.name + "/table", table_of(function, x->type, *end));
-  const ValueId y = patch.add(kTable, NoAttrs{}, {x->q, constant}, named.name, named.origin);
+  const ValueId constant = patch.constant(named.name + "/table", table_of(function, source->x.type, *end));
+  const ValueId y = patch.add(kTable, NoAttrs{}, {source->x.q, constant}, named.name, named.origin);
   patch.set_quant(y, end->type.params());
   patch.replace(end->y, y);
   return patch;

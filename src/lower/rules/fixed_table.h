@@ -6,9 +6,8 @@
 
 namespace octavo {
 
-// dequantize -> relu, clip, leaky_relu, hard_swish or nothing -> quantize becomes a table, with the numbers of TFLite's
-// reference kernels: profiles tflite-double and tflite-single, and of tflite-xnnpack what XNNPACK leaves to TFLite's
-// own kernels, which round as tflite-double does.
+// dequantize -> a function of one value, or nothing -> quantize becomes a table with the numbers of TFLite's own
+// kernels, which the profile names: those of fixed point, and tflite-joined.
 Match fixed_table(const Graph& graph, const Node& node);
 
 }  // namespace octavo

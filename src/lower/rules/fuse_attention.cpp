@@ -46,7 +46,7 @@ std::variant<End, std::string> end_of(const Graph& graph, ValueId result, float 
   const auto followed = follow_to_quantize(graph, result);
   if (const auto* reason = std::get_if<std::string>(&followed)) return *reason;
   const auto& end = std::get<Quantized>(followed);
-  if (is_fixed_point(end.profile)) return std::string("there is no integer form of it for this rounding");
+  if (rounds_away(end.profile)) return std::string("there is no integer form of it for this rounding");
   return End{{{Affine{scale / end.type.scale}, end.rounding()}, end.type.dtype}, end.y, end.type.params()};
 }
 
@@ -82,6 +82,15 @@ Match fuse_attention(const Graph& graph, const Node& node) {
   if (end.params) patch.set_quant(y, *end.params);
   patch.replace(end.y, y);
   return patch;
+}
+
+Match fuse_attention_of_quantizer(const Graph& graph, const Node& node) {
+  if (node.spec != &kAttention) return std::string();
+  const auto followed = follow_to_quantize(graph, node.outputs[0]);
+  const auto* end = std::get_if<Quantized>(&followed);
+  if (end != nullptr && end->profile == Profile::pt2e)
+    return std::string("the file computes it in floats; --precision int8 computes it in bytes");
+  return fuse_attention(graph, node);
 }
 
 }  // namespace octavo

@@ -8,19 +8,11 @@
 namespace octavo {
 namespace {
 
-// A dequantized operand; constants of a whole tensor are operands like others.
-std::optional<Dequantized> operand(const Graph& graph, ValueId wire) {
-  if (auto found = dequantized(graph, wire)) return found;
-  const auto constant = quantized_constant(graph, wire);
-  if (!constant || constant->scale.size() != 1 || !is_8bit(constant->q->dtype())) return std::nullopt;
-  return Dequantized{graph.producer(wire)->inputs[0],
-                     {constant->q->dtype(), constant->scale[0], constant->zero_point[0]}};
-}
-
 struct BinaryOperands {
   BinaryKind kind;
   QuantType a, b;
   Quantized end;
+  bool is_squared_difference = false;
 };
 
 // `zero_point` is that of y where it comes before the rounding.
@@ -50,50 +42,64 @@ std::variant<std::vector<Stage>, std::string> xnnpack_stages(const BinaryOperand
       op.end.lowest, op.end.highest}};
 }
 
-std::optional<FixedBinaryKind> fixed_kind(BinaryKind kind) {
-  switch (kind) {
+std::optional<FixedBinaryKind> fixed_kind(const BinaryOperands& op) {
+  if (op.is_squared_difference) return FixedBinaryKind::squared_difference;
+  switch (op.kind) {
     case BinaryKind::add: return FixedBinaryKind::add;
     case BinaryKind::sub: return FixedBinaryKind::sub;
     case BinaryKind::mul: return FixedBinaryKind::mul;
+    case BinaryKind::div: return FixedBinaryKind::div;
     case BinaryKind::prelu: return FixedBinaryKind::prelu;
     default: return std::nullopt;
   }
 }
 
-// LiteRT's own PRELU is that of its reference kernels; XNNPACK does not take it.
-bool is_fixed(const BinaryOperands& op) {
-  return is_fixed_point(op.end.profile) || (op.end.profile == Profile::tflite_xnnpack && op.kind == BinaryKind::prelu);
-}
-
 std::vector<Stage> fixed_stages(const BinaryOperands& op, FixedBinaryKind kind) {
-  const Profile profile = op.end.profile == Profile::tflite_single ? Profile::tflite_single : Profile::tflite_double;
-  return {FixedBinary{FixedBinaryForm::of(kind, op.a.scale, op.b.scale, op.end.type.scale), profile, op.a.zero_point,
-                      op.b.zero_point},
+  return {FixedBinary{FixedBinaryForm::of(kind, op.a.scale, op.b.scale, op.end.type.scale), op.end.profile,
+                      op.a.zero_point, op.b.zero_point},
           op.end.rounding()};
 }
 
 std::variant<std::vector<Stage>, std::string> stages_of(const BinaryOperands& op) {
   const std::string name(name_of(op.kind));
-  const auto fixed = fixed_kind(op.kind);
-  if (is_fixed(op) && fixed) return fixed_stages(op, *fixed);
+  const auto fixed = fixed_kind(op);
+  const bool is_fixed = op.end.profile == Profile::tflite_double || op.end.profile == Profile::tflite_single;
+  if (is_fixed && fixed) return fixed_stages(op, *fixed);
   const bool is_xnnpack = op.end.profile == Profile::tflite_xnnpack;
-  if (is_fixed(op) ||
+  if (rounds_away(op.end.profile) || op.is_squared_difference ||
       (op.kind != BinaryKind::add && op.kind != BinaryKind::mul && !(is_xnnpack && op.kind == BinaryKind::sub)))
     return "there is no integer form of " + name + " of two quantized values";
   return is_xnnpack ? xnnpack_stages(op) : onnx_stages(op);
+}
+
+// What an operator computes of two values: one node, or the product of a difference with itself.
+struct BinarySource {
+  BinaryKind kind;
+  ValueId a, b;
+  bool is_squared_difference = false;
+};
+BinarySource binary_source(const Graph& graph, const Node& node) {
+  const BinaryKind kind = node.attrs.as<BinaryAttrs>().kind;
+  const Node* difference = kind == BinaryKind::mul && node.inputs[0] == node.inputs[1]
+                               ? graph.producer_if(node.inputs[0], kBinary)
+                               : nullptr;
+  if (difference == nullptr || difference->attrs.as<BinaryAttrs>().kind != BinaryKind::sub)
+    return {kind, node.inputs[0], node.inputs[1]};
+  return {kind, difference->inputs[0], difference->inputs[1], true};
 }
 
 }  // namespace
 
 Match fuse_binary(const Graph& graph, const Node& node) {
   if (node.spec != &kBinary) return std::string();
-  const auto a = operand(graph, node.inputs[0]);
-  const auto b = operand(graph, node.inputs[1]);
+  const BinarySource source = binary_source(graph, node);
+  const auto a = quantized_operand(graph, source.a), b = quantized_operand(graph, source.b);
   if (!a || !b) return std::string("not both of its operands are quantized");
   const auto followed = follow_to_quantize(graph, node.outputs[0]);
   if (const auto* reason = std::get_if<std::string>(&followed)) return *reason;
   const auto& end = std::get<Quantized>(followed);
-  auto stages = stages_of({node.attrs.as<BinaryAttrs>().kind, a->type, b->type, end});
+  const BinaryOperands operands{source.kind, a->type, b->type, end, source.is_squared_difference};
+  auto stages = stages_of(operands);
   if (auto* reason = std::get_if<std::string>(&stages)) return std::move(*reason);
   Patch patch(graph);
   const QuantizedElementwiseAttrs attrs{{std::get<std::vector<Stage>>(std::move(stages)), end.type.dtype}};

@@ -81,7 +81,9 @@ Fusion what_follows(const Graph& graph, const Node& node, QuantizedConvAttrs att
   const auto* rounding = std::get_if<Quantized>(&followed);
   // Fixed point has no formula for an addition without a rounding of its own before it.
   const bool is_s16 = rounding != nullptr && rounding->type.dtype == DType::s16;
-  if (rounding == nullptr || ((residue || is_s16) && is_fixed_point(rounding->profile))) {
+  const bool has_form = rounding != nullptr &&
+                        (!rounds_away(rounding->profile) || (is_fixed_point(rounding->profile) && !residue && !is_s16));
+  if (!has_form) {
     fusion.attrs.epilogue = {{Scale{}}, DType::f32};
     return fusion;
   }

@@ -43,7 +43,7 @@ Match fuse_hybrid_result(const Graph& graph, const Node& node) {
   const auto followed = follow_to_quantize(graph, residue ? residue->sum : node.outputs[0], Stored::bytes_or_s16);
   if (const auto* reason = std::get_if<std::string>(&followed)) return *reason;
   const auto& end = std::get<Quantized>(followed);
-  if (is_fixed_point(end.profile)) return std::string("there is no form of it for this rounding");
+  if (rounds_away(end.profile)) return std::string("there is no form of it for this rounding");
   auto scale = hybrid_in_units(graph, node.inputs[kHybridWScale], end.type.scale);
   auto bias = hybrid_in_units(graph, node.inputs[kHybridBias], end.type.scale);
   if (!scale || !bias) return std::string("its scale or bias is not constant");

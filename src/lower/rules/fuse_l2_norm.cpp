@@ -35,16 +35,15 @@ Match fuse_l2_norm(const Graph& graph, const Node& node) {
   const auto followed = follow_to_quantize(graph, node.outputs[0]);
   if (const auto* reason = std::get_if<std::string>(&followed)) return *reason;
   const auto& end = std::get<Quantized>(followed);
-  if (!is_of_tflite(end.profile)) return std::string("there is no integer form of it for this rounding");
+  if (end.profile != Profile::tflite_double && end.profile != Profile::tflite_single)
+    return std::string("there is no integer form of it for this rounding");
   const bool is_u8 = end.type.dtype == DType::u8;
   if (end.type.scale != 0x1p-7f || end.type.zero_point != (is_u8 ? 128 : 0))
     return std::string("its result is not in units of 1/128");
-  // XNNPACK does not take it, and LiteRT's own kernel is the reference.
-  const FixedL2NormAttrs attrs{
-      .form = is_u8 ? FixedNormForm::in_value : FixedNormForm::in_factor,
-      .profile = end.profile == Profile::tflite_single ? Profile::tflite_single : Profile::tflite_double,
-      .x_zero_point = x->type.zero_point,
-      .epilogue = {{end.rounding()}, end.type.dtype}};
+  const FixedL2NormAttrs attrs{.form = is_u8 ? FixedNormForm::in_value : FixedNormForm::in_factor,
+                               .profile = end.profile,
+                               .x_zero_point = x->type.zero_point,
+                               .epilogue = {{end.rounding()}, end.type.dtype}};
   Patch patch(graph);
   const ValueId y = with_axis_last(patch, node, x->q, *axis, [&](ValueId lines) {
     return patch.add(kFixedL2Norm, attrs, {lines}, node.name, node.origin);

@@ -64,7 +64,7 @@ Match fuse_layer_norm(const Graph& graph, const Node& node) {
   const auto end = quantized_by(graph, node, Stored::bytes_or_s16);
   const Node* producer = end ? graph.producer_if(end->x, kLayerNorm) : nullptr;
   if (producer == nullptr) return std::string();
-  if (is_fixed_point(end->profile)) return std::string("there is no integer form of it for this rounding");
+  if (rounds_away(end->profile)) return std::string("there is no integer form of it for this rounding");
   auto found = normalisation(graph, *producer);
   if (auto* reason = std::get_if<std::string>(&found)) return std::move(*reason);
   Patch patch(graph);

@@ -58,7 +58,7 @@ Match fuse_product(const Graph& graph, const Node& node) {
   auto [result, bias] = bias_of(graph, node.outputs[0], columns);
   const auto followed = follow_to_quantize(graph, result);
   const auto* end = std::get_if<Quantized>(&followed);
-  if (end == nullptr || end->profile != Profile::tflite_double || inner == 0) return std::string();
+  if (end == nullptr || end->profile != Profile::tflite_real || inner == 0) return std::string();
   const auto made = integer_weights({std::move(*w), std::move(bias), std::nullopt}, x->type, end->profile);
   if (const auto* reason = std::get_if<std::string>(&made)) return *reason;
   const auto& weights = std::get<IntegerWeights>(made);

@@ -9,7 +9,7 @@ namespace octavo {
 Match fuse_rescale(const Graph& graph, const Node& node) {
   const auto end = quantized_by(graph, node, Stored::bytes_or_s16);
   const auto x = end ? dequantized(graph, end->x, Stored::bytes_or_s16) : std::nullopt;
-  if (!x || x->type.dtype != DType::s16 || is_fixed_point(end->profile)) return std::string();
+  if (!x || x->type.dtype != DType::s16 || rounds_away(end->profile)) return std::string();
   if (end->type.dtype == DType::s16) {
     const IntegerRange range = range_of(DType::s16);
     if (end->type != x->type || end->lowest != range.lowest || end->highest != range.highest) return std::string();

@@ -39,8 +39,7 @@ struct SoftmaxScaled {
 std::optional<SoftmaxScaled> softmax_scaled(const Graph& graph, ValueId wire) {
   if (const auto x = dequantized(graph, wire)) return SoftmaxScaled{*x};
   const Node* product = graph.producer_if(wire, kBinary);
-  if (product == nullptr || product->attrs.as<BinaryAttrs>().kind != BinaryKind::mul || !graph.has_one_reader(wire))
-    return std::nullopt;
+  if (product == nullptr || product->attrs.as<BinaryAttrs>().kind != BinaryKind::mul) return std::nullopt;
   const auto x = dequantized(graph, product->inputs[0]);
   const auto beta = scalar_constant(graph, product->inputs[1]);
   if (!x || !beta || !(*beta > 0.0f)) return std::nullopt;

@@ -16,7 +16,7 @@ Match xnnpack_table(const Graph& graph, const Node& node) {
   const Node* inner = graph.producer_if(end->x, kUnary);
   const bool is_leaky = inner != nullptr && inner->attrs.as<UnaryAttrs>().kind == UnaryKind::leaky_relu;
   if (inner != nullptr && (!is_leaky || !graph.has_one_reader(end->x))) return std::string();
-  const auto x = dequantized(graph, is_leaky ? inner->inputs[0] : end->x);
+  const auto x = quantized_operand(graph, is_leaky ? inner->inputs[0] : end->x);
   if (!x || x->type.dtype != end->type.dtype || (!is_leaky && x->type == end->type)) return std::string();
   const float ratio = x->type.scale / end->type.scale;
   const RescaleForm form = RescaleForm::of(ratio, is_leaky ? inner->attrs.as<UnaryAttrs>().alpha : 1.0f);

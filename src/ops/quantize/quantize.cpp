@@ -59,7 +59,7 @@ void quantize_elements(const QuantizeAttrs& quantize, InputViews inputs, const T
   const ScaleLayout layout = quantize_layout_of(quantize);
   const IntegerRange range = range_of(quantize);
   const auto lowest = static_cast<std::int32_t>(range.lowest), highest = static_cast<std::int32_t>(range.highest);
-  const bool is_away = is_fixed_point(quantize.profile) && inputs[1].dtype == DType::f32;
+  const bool is_away = rounds_away(quantize.profile) && inputs[1].dtype == DType::f32;
   for (std::int64_t i = begin; i < end; ++i) {
     const std::int64_t s = layout.index_of(inputs[0].shape, i);
     const auto x = static_cast<float>(element_as_double(inputs[0], i));

@@ -28,8 +28,8 @@ struct QuantizeAttrs {
   }
 };
 
-// y = saturate(rne(x / scale) + zero_point). pt2e and tflite-xnnpack: rne(x * (1/scale)); tflite-double and
-// tflite-single: halves away from 0. inputs: x (float or s32), scale (scalar or per axis), zero_point? (type `to`).
+// y = saturate(rne(x / scale) + zero_point). pt2e and tflite-xnnpack: rne(x * (1/scale)); those of TFLite's own
+// kernels: halves away from 0. inputs: x (float or s32), scale (scalar or per axis), zero_point? (type `to`).
 // Scale and zero point may be computed at run time (dynamic quantization). f16: the division runs in the type of the
 // scale.
 extern const OpSpec kQuantize;

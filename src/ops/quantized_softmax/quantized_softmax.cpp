@@ -14,7 +14,7 @@ namespace octavo {
 namespace {
 
 Problem check_profile(Profile profile) {
-  if (profile != Profile::pt2e) return std::nullopt;
+  if (profile != Profile::pt2e && is_of_whole_files(profile)) return std::nullopt;
   return shape_error("profile", std::string(name_of(profile)), "onnx, tflite-xnnpack, tflite-double or tflite-single");
 }
 
