@@ -214,11 +214,13 @@ ValueId hybrid_conv(OperatorReader& in, ValueId x, const HybridWeights& weights,
   return bounds ? y : in.activation(y, activation);
 }
 
-// XNNPACK does not take depthwise convolutions of u8 whose one scale is said to lie along another axis than the first:
-// LiteRT's own kernel rounds as the reference kernels do.
+// XNNPACK takes neither convolutions whose weights an operator makes, nor depthwise ones of u8 whose one scale is said
+// to lie along another axis than the first: LiteRT's own kernel rounds as the reference kernels do.
 std::optional<Profile> profile_of(OperatorReader& in) {
-  const bool is_of_litert = in.building().profile == Profile::tflite_xnnpack && in.type() == "DEPTHWISE_CONV_2D" &&
-                            in.tensor(0).dtype == DType::u8 && in.tensor(1).scale_axis != 0;
+  const bool is_made = in.tensor(1).constant == nullptr && is_8bit(in.tensor(0).dtype);
+  const bool has_other_axis =
+      in.type() == "DEPTHWISE_CONV_2D" && in.tensor(0).dtype == DType::u8 && in.tensor(1).scale_axis != 0;
+  const bool is_of_litert = in.building().profile == Profile::tflite_xnnpack && (is_made || has_other_axis);
   return is_of_litert ? std::optional(Profile::tflite_double) : std::nullopt;
 }
 
