@@ -90,6 +90,13 @@ struct PartInfo {
   std::optional<std::size_t> network;  // of ModelInfo::networks
 };
 
+// An input that keeps a value from run to run, as the file's engine does by itself: its beginning is zeros, stored as
+// `zero_point`, and an output behind the file's own holds the next value.
+struct StateInfo {
+  std::string name;
+  std::int32_t zero_point = 0;
+};
+
 // What a compiled model tells of itself.
 struct ModelInfo {
   std::string source;                // name of the file it was compiled from
@@ -100,6 +107,7 @@ struct ModelInfo {
   bool is_for_device = false;        // a CUDA device runs it
   std::int64_t source_nodes = 0;     // in the file it was compiled from
   std::uint64_t constant_bytes = 0;  // packed weights of all plans
+  std::vector<StateInfo> states;
   std::vector<PlanInfo> plans;
   // Where sizes are open: these, and the inputs and outputs over them. Empty elsewhere.
   std::vector<SizeInfo> sizes;

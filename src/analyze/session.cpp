@@ -200,6 +200,7 @@ Result<Session> Session::create(const v1::Model& model, const RunChoice& choice,
   v1::PlanInfo plan = context->plan();
   Session session(std::move(*context), std::move(plan), *pictures, model.threads());
   session.model_ = model;
+  session.states_ = info.states;
   return session;
 }
 
@@ -230,7 +231,9 @@ Result<Session> Session::of_program(const v1::CompiledModel& compiled, const Run
         {.name = info.open_inputs[i].name, .dtype = info.open_inputs[i].dtype, .shape = (*shapes)[i]});
   if (!plan.inputs.empty() && !plan.inputs[0].shape.empty()) plan.batch = plan.inputs[0].shape[0];
   const int used = threads > 0 ? threads : host_machine().cores;
-  return Session(std::move(*program), std::move(plan), used);
+  Session session(std::move(*program), std::move(plan), used);
+  session.states_ = info.states;
+  return session;
 }
 
 Error needs_one_network(std::string where) {

@@ -64,6 +64,8 @@ class Session {
   int threads() const { return threads_; }
   // What becomes of pictures inside, where the model takes them as they are.
   const std::optional<Preprocess>& pictures() const { return pictures_; }
+  // Of the inputs, those that keep values from run to run.
+  const std::vector<v1::StateInfo>& states() const { return states_; }
   bool is_program() const { return program_.has_value(); }
   // Of a plan of one network.
   v1::Context& context() { return *context_; }
@@ -90,6 +92,7 @@ class Session {
   std::optional<v1::Unpadded> unpadded_;
   v1::PlanInfo plan_;
   std::optional<Preprocess> pictures_;
+  std::vector<v1::StateInfo> states_;
   int threads_;
   std::vector<Tensor> inputs_;
   std::vector<Tensor> outputs_;

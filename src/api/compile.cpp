@@ -118,7 +118,8 @@ class Compiler {
     return {.source = std::filesystem::path(path_).filename().string(),
             .dialect = imported.dialect,
             .source_nodes = imported.source_nodes,
-            .pictures = options_.pictures};
+            .pictures = options_.pictures,
+            .states = imported.states};
   }
 
   // Each network for itself, those of open sizes when these come.
@@ -136,7 +137,8 @@ class Compiler {
                             .dialect = imported.dialect,
                             .is_quantized = imported.is_quantized,
                             .source_nodes = 0,
-                            .program = std::nullopt};
+                            .program = std::nullopt,
+                            .states = {}};
       const NetworkSamples* own = taught->empty() ? nullptr : &(*taught)[i];
       auto compiled = compile_network(std::move(network), sizes, machine, own);
       if (!compiled) return compiled.errors();

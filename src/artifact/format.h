@@ -38,6 +38,7 @@ enum class SectionType : std::uint32_t {
   weights = 6,    // of that: where the constants begin, with a checksum of their own
   program = 7,    // Program; missing where a model is one network
   networks = 8,   // of that: files like this one, each on a page, one for each network
+  states = 9,     // inputs that keep values from run to run; may be missing
 };
 
 struct ArtifactSection {

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "base/fields.h"
+#include "plan/program.h"
 
 namespace octavo {
 
@@ -21,6 +23,13 @@ struct ModelMetadata {
     return std::tuple(Field{"source", &ModelMetadata::source}, Field{"dialect", &ModelMetadata::dialect},
                       Field{"source_nodes", &ModelMetadata::source_nodes}, Field{"pictures", &ModelMetadata::pictures});
   }
+};
+
+// SectionType::states.
+struct StatesMetadata {
+  std::vector<ModelState> states;
+
+  static constexpr auto fields() { return std::tuple(Field{"states", &StatesMetadata::states}); }
 };
 
 }  // namespace octavo

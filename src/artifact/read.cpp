@@ -62,7 +62,7 @@ Status check_header(const ArtifactHeader& header, std::span<const std::byte> byt
 // By type; those of unknown types are left out.
 using Sections = std::map<SectionType, std::span<const std::byte>>;
 
-bool is_known(SectionType type) { return type >= SectionType::model && type <= SectionType::networks; }
+bool is_known(SectionType type) { return type >= SectionType::model && type <= SectionType::states; }
 
 bool lies_within(const ArtifactSection& section, std::uint64_t first, std::uint64_t file_bytes) {
   const bool has_page = section.type == SectionType::constants || section.type == SectionType::networks;
@@ -182,6 +182,11 @@ Result<CompiledModel> parse(std::span<const std::byte> bytes, const std::string&
                       .source_nodes = metadata->source_nodes,
                       .pictures = std::move(metadata->pictures),
                       .constants = sections->at(SectionType::constants)};
+  if (sections->contains(SectionType::states)) {
+    auto states = decode_all<StatesMetadata>(sections->at(SectionType::states));
+    if (!states) return damaged(name, "states that cannot be decoded", "names of inputs");
+    model.states = std::move(states->states);
+  }
   if (Status status = read_plans(*sections, name, model.plans); !status) return status.errors();
   if (Status status = read_network(*sections, name, model); !status) return status.errors();
   if (Status status = read_program(*sections, name, level, model); !status) return status.errors();

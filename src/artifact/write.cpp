@@ -53,6 +53,8 @@ AlignedBytes encode_artifact(const CompiledModel& model) {
     contents.emplace_back(SectionType::weights, model.constants.first(weights));
   const Bytes network = model.network ? encode(*model.network) : Bytes();
   if (model.network) contents.emplace_back(SectionType::network, network);
+  const Bytes states = encode(StatesMetadata{model.states});
+  if (!model.states.empty()) contents.emplace_back(SectionType::states, states);
   const Bytes program = model.program ? encode(*model.program) : Bytes();
   const AlignedBytes networks = encode_networks(model);
   if (model.program) {

@@ -1,6 +1,7 @@
 // Reading and setting inputs. Part of cli/.
 #include "cli/inputs.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstring>
 
@@ -16,6 +17,20 @@ Error input_error(std::string found, std::string expected) {
 
 std::string describe(const Tensor& tensor) {
   return std::string(name_of(tensor.dtype())) + "[" + tensor.shape().to_string() + "]";
+}
+
+const v1::StateInfo* state_of(const Session& session, const std::string& input) {
+  const auto& states = session.states();
+  const auto found =
+      std::find_if(states.begin(), states.end(), [&](const v1::StateInfo& state) { return state.name == input; });
+  return found == states.end() ? nullptr : &*found;
+}
+
+// Whether nobody has to say which input is meant.
+bool has_one_input(const Session& session) {
+  const auto& infos = session.plan().inputs;
+  return std::count_if(infos.begin(), infos.end(),
+                       [&](const v1::TensorInfo& info) { return state_of(session, info.name) == nullptr; }) == 1;
 }
 
 const GivenInput* find(const GivenInputs& given, const std::string& name, bool is_only_input) {
@@ -70,6 +85,9 @@ v1::InputShapes shapes_for(const v1::ModelInfo& info, const GivenInputs& given) 
   for (const v1::OpenTensorInfo& input : info.open_inputs) {
     const GivenInput* one = find(given, input.name, info.open_inputs.size() == 1);
     const auto* tensor = one == nullptr ? nullptr : std::get_if<Tensor>(one);
+    const bool is_state = std::any_of(info.states.begin(), info.states.end(),
+                                      [&](const v1::StateInfo& state) { return state.name == input.name; });
+    if (tensor == nullptr && is_state) continue;  // its shape is numbers, or somebody has to say it
     if (tensor == nullptr) return {};
     shapes[input.name] = tensor->shape().to_vector();
   }
@@ -97,7 +115,8 @@ Status set_given(const GivenInputs& given, const CompileRequest& request, Sessio
   std::string names;
   for (std::size_t i = 0; i < infos.size(); ++i) {
     names += (i == 0 ? "'" : ", '") + infos[i].name + "'";
-    const GivenInput* one = find(given, infos[i].name, infos.size() == 1);
+    const bool is_state = state_of(session, infos[i].name) != nullptr;
+    const GivenInput* one = find(given, infos[i].name, has_one_input(session) && !is_state);
     if (one == nullptr) continue;
     Tensor& input = session.inputs()[i];
     const InputSpec spec = input_spec(infos[i], session.plan().batch);
@@ -108,7 +127,7 @@ Status set_given(const GivenInputs& given, const CompileRequest& request, Sessio
     std::memcpy(input.data(), stored->data(), input.bytes());
   }
   for (const auto& [name, input] : given) {
-    const bool is_known = name.empty() ? infos.size() == 1 : names.find("'" + name + "'") != std::string::npos;
+    const bool is_known = name.empty() ? has_one_input(session) : names.find("'" + name + "'") != std::string::npos;
     if (!is_known) return input_error("unknown input '" + name + "'", names);
   }
   return ok_status();
@@ -152,7 +171,11 @@ Result<Session> open_session(const std::string& path, CompileRequest request, co
 Status set_inputs(const GivenInputs& given, const CompileRequest& request, Session& session) {
   const auto& infos = session.plan().inputs;
   for (std::size_t i = 0; i < infos.size(); ++i) {
-    if (find(given, infos[i].name, infos.size() == 1) == nullptr)
+    Tensor& input = session.inputs()[i];
+    if (const v1::StateInfo* state = state_of(session, infos[i].name)) {
+      // Zeros, as its engine begins it, unless something is given.
+      for (std::int64_t k = 0; k < input.elements(); ++k) store_double(input.view(), k, state->zero_point);
+    } else if (find(given, infos[i].name, has_one_input(session)) == nullptr)
       return input_error("nothing for input '" + infos[i].name + "'",
                          infos[i].name + "=FILE.npy with " + describe(session.inputs()[i]));
   }
@@ -172,7 +195,9 @@ void add_timed_inputs(CLI::App& verb, std::vector<std::string>& inputs) {
 }
 
 std::string file_name_of(const std::string& tensor) {
-  std::string name = tensor;
+  // Of at most 255 bytes with what is put behind it: a number, an ending, and what it is called while it is written.
+  constexpr std::size_t kLongest = 200;
+  std::string name = tensor.substr(0, kLongest);
   for (char& c : name) {
     const bool is_plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-' || c == '_';
     if (!is_plain) c = '_';

@@ -107,7 +107,7 @@ class GraphBuilder {
   bool is_full() const { return errors.size() >= kErrorLimit; }
   // One error per type of operator that has no reader, naming its operators. `noun`: "node".
   void report_unread(const std::map<std::string, std::vector<std::string>>& by_type, const std::string& noun,
-                     const std::string& expected);
+                     const std::string& expected, const std::string& hint = {});
 
   // " u8", the type of most quantized activations; empty where there are none.
   std::string activation_type() const;
@@ -129,6 +129,8 @@ class GraphBuilder {
   bool folds_integer_casts = true;  // false: a cast of 8-bit constants stays visible
   bool fixes_sizes = false;         // shapes that are given must agree with the file's sizes, and symbols with another
   std::string scope;                // before an operator in messages: "subgraph 0, "
+
+  std::vector<ModelState> states;  // inputs that the engine of the file begins itself
 
   Dim batch = 1;  // the first dimension of the last input that leaves it open
 

@@ -54,14 +54,14 @@ void GraphBuilder::report(const Errors& more) {
 }
 
 void GraphBuilder::report_unread(const std::map<std::string, std::vector<std::string>>& by_type,
-                                 const std::string& noun, const std::string& expected) {
+                                 const std::string& noun, const std::string& expected, const std::string& hint) {
   constexpr std::size_t kShown = 5;
   for (const auto& [type, operators] : by_type) {
     std::string names;
     for (std::size_t i = 0; i < operators.size() && i < kShown; ++i) names += (i > 0 ? ", " : "") + operators[i];
     if (operators.size() > kShown) names += " and " + std::to_string(operators.size() - kShown) + " more";
     report(ErrorKind::unsupported, "operator " + type, "it " + noun + (operators.size() == 1 ? " " : "s ") + names,
-           expected);
+           expected, hint);
   }
 }
 
@@ -246,14 +246,14 @@ Result<ImportedModel> GraphBuilder::finish(std::string dialect, bool is_quantize
   if (!errors.empty()) return errors;
   graph.remove_unused();
   if (auto status = verify(graph); !status) return in_file(file, std::move(status).errors());
-  return ImportedModel{std::move(graph), std::move(dialect), is_quantized, source_nodes, std::nullopt};
+  return ImportedModel{std::move(graph), std::move(dialect), is_quantized, source_nodes, std::nullopt, states};
 }
 
 Result<ImportedModel> GraphBuilder::finish(Result<ImportedProgram> program, std::string dialect, bool is_quantized,
                                            int source_nodes) {
   if (!errors.empty()) return errors;
   if (!program) return in_file(file, std::move(program).errors());
-  return ImportedModel{Graph(), std::move(dialect), is_quantized, source_nodes, std::move(*program)};
+  return ImportedModel{Graph(), std::move(dialect), is_quantized, source_nodes, std::move(*program), states};
 }
 
 }  // namespace octavo::importing

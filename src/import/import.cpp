@@ -24,6 +24,11 @@ bool starts_like_onnx(std::string_view head) {
   return head.size() > 1 && kTags.find(head[0]) != std::string_view::npos;
 }
 
+// A flatbuffer of ONNX Runtime's: a small offset, then the format's name.
+bool is_ort_format(std::string_view head) {
+  return head.size() >= 8 && head.substr(2, 6) == std::string_view("\0\0ORTM", 6);
+}
+
 FileFormat recognise(std::string_view head) {
   if (head.size() >= 8 && head.substr(4, 4) == "TFL3") return FileFormat::tflite;
   if (head.substr(0, 4) == "PK\x03\x04") return FileFormat::zip;
@@ -77,6 +82,11 @@ Result<FileFormat> format_of(std::string_view head, const std::string& file, con
   const FileFormat format = recognise(head);
   if (format == FileFormat::artifact)
     return Error{ErrorKind::usage, file, "a model that Octavo has compiled already", "a source model", ""};
+  if (is_ort_format(head))
+    return Error{
+        ErrorKind::unsupported, file, "a model in ONNX Runtime's own format (.ort)", "the .onnx that it was made of",
+        "ONNX Runtime writes one of it: open it with SessionOptions.optimized_model_filepath = 'model.onnx' and "
+        "graph_optimization_level = ORT_DISABLE_ALL"};
   if (format == FileFormat::unknown)
     return Error{ErrorKind::invalid_input, file, "content of no known kind",
                  "an ONNX or TFLite model or an exported PyTorch program", ""};

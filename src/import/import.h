@@ -57,6 +57,7 @@ struct ImportedModel {
   bool is_quantized = false;  // holds quantized operators: scales came with the file
   int source_nodes = 0;       // nodes in the file
   std::optional<ImportedProgram> program;
+  std::vector<ModelState> states = {};  // inputs that the engine of the file begins itself
 };
 
 enum class FileFormat : std::uint8_t { onnx, tflite, zip, artifact, unknown };

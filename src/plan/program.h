@@ -106,6 +106,17 @@ struct ProgramBlock {
   }
 };
 
+// An input of the model that keeps a value from run to run, which begins as zeros: this number, stored.
+struct ModelState {
+  std::string name;
+  std::int32_t zero_point = 0;
+
+  bool operator==(const ModelState&) const = default;
+  static constexpr auto fields() {
+    return std::tuple(Field{"name", &ModelState::name}, Field{"zero_point", &ModelState::zero_point});
+  }
+};
+
 struct Program {
   std::vector<ProgramValue> values;
   std::vector<ProgramBlock> blocks;       // the first is the model; each other belongs to one part of one before it

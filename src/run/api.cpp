@@ -97,6 +97,7 @@ ModelInfo info_of(const octavo::CompiledModel& model) {
                  .machine = model.plans.empty() ? "" : model.plans.front().machine.name,
                  .source_nodes = model.source_nodes,
                  .constant_bytes = model.constants.size()};
+  for (const ModelState& state : model.states) info.states.push_back({state.name, state.zero_point});
   IsaSet needs;
   for (const Plan& plan : model.plans) {
     needs.bits |= plan.needs.bits;

@@ -81,6 +81,36 @@ TEST_F(CliOptions, ResultsOfOneFileNameAreApart) {
   EXPECT_EQ(testing::as_floats(*again), testing::as_floats(*first));
 }
 
+// A name that no file may have is cut; two that differ behind the cut are apart.
+TEST_F(CliOptions, ResultsOfLongNamesAreWritten) {
+  testing::ModelBuilder model;
+  const std::string stem(300, 'n');
+  model.input("x", DType::f32, {1, 4});
+  model.node({"Neg", {"x"}, {stem + "1"}, {}, "", "first"}).output(stem + "1");
+  model.node({"Abs", {"x"}, {stem + "2"}, {}, "", "second"}).output(stem + "2");
+  ASSERT_TRUE(write_text(path("m.onnx"), model.bytes()));
+  ASSERT_TRUE(write_npy(path("x.npy"), testing::floats({1, 4}, {-1, 1, 2, 3}).view()));
+  expect("run m.onnx --input x.npy --output-dir out", 0, "_2.npy");
+  const std::string cut(200, 'n');
+  const auto first = read_npy(path("out/" + cut + ".npy")), second = read_npy(path("out/" + cut + "_2.npy"));
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(testing::as_floats(*first), (std::vector<float>{1, -1, -2, -3}));
+  EXPECT_EQ(testing::as_floats(*second), (std::vector<float>{1, 1, 2, 3}));
+}
+
+// What LiteRT begins itself needs no input, of a file and of what was compiled from it.
+TEST_F(CliOptions, StatesBeginByThemselves) {
+  const std::string file = std::string(OCTAVO_SOURCE_DIR) + "/tests/import/litert_states/running_sum.tflite";
+  expect("inspect " + file, 0, "total");
+  expect("compile " + file + " --precision fp32 --allow-reference -o m.octv", 0, "written");
+  ASSERT_TRUE(write_npy(path("x.npy"), testing::floats({2, 3}, {1, 2, 3, 4, 5, 6}).view()));
+  expect("run m.octv --input x.npy --output-dir a", 0, "total.npy");
+  expect("run " + file + " --precision fp32 --allow-reference --input x.npy --output-dir b", 0, "total.npy");
+  const auto first = read_npy(path("a/total.npy")), second = read_npy(path("b/total.npy"));
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(testing::as_floats(*first), testing::as_floats(*second));
+}
+
 // What was measured before a compilation failed need not be measured again.
 TEST_F(CliOptions, FailedCompilationsKeepTheirTimes) {
   // The plan of batch 1 is measured, the one of batch 2 is refused: the file joins two images only.

@@ -165,14 +165,6 @@ TEST(ImportErrors, Cycle) {
             "expected a graph without cycles");
 }
 
-TEST(ImportErrors, NodesOutOfOrder) {
-  auto builder = with_input();
-  builder.node({"Relu", {"a"}, {"y"}, {}, "", "second"}).node({"Relu", {"x"}, {"a"}, {}, "", "first"});
-  EXPECT_EQ(errors_message_of(builder.import(), ErrorKind::invalid_input),
-            "test.onnx: node 'second' (Relu, opset 17), input 0: found 'a', which a later node makes, expected nodes "
-            "in an order of computation");
-}
-
 TEST(ImportErrors, NamesTwice) {
   auto builder = with_input();
   builder.node({"Relu", {"x"}, {"y"}, {}, "", "a"}).node({"Abs", {"x"}, {"y"}, {}, "", "b"});

@@ -325,6 +325,19 @@ TEST(TfliteRefusals, Svdf) {
   expect_error(integers, "input 4: found s16 without a scale, expected s16 with one scale");
 }
 
+TEST(TfliteRefusals, OperatorsOfTensorflow) {
+  TfliteBuilder builder;
+  const int x = builder.input({.name = "x", .shape = {1, 4}});
+  builder.add({.code = 32, .inputs = {x}, .outputs = {builder.output({.name = "y"})}, .custom = "FlexErf"});
+  const auto made = builder.import();
+  ASSERT_FALSE(made.ok());
+  const std::string error = to_string(made.errors());
+  EXPECT_NE(error.find("operator CUSTOM 'FlexErf': found it as operator 0 'y', expected operators of TFLite: "
+                       "TensorFlow's flex delegate runs this one. Convert the model with TFLITE_BUILTINS alone"),
+            std::string::npos)
+      << error;
+}
+
 TEST(TfliteRefusals, LayersOfBothDirections) {
   Case given{.code = kTwoWayLstm, .kind = tfl::BuiltinOptions::BidirectionalSequenceLSTMOptions};
   given.options =

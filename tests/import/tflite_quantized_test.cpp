@@ -72,6 +72,63 @@ TEST(TfliteQuantized, ConvPerChannel) {
   EXPECT_EQ(answer.operators.count("dequantize"), 0u);
 }
 
+// Weights that the file itself quantizes are folded, by LiteRT's reference kernel: halves away from 0.
+TEST(TfliteQuantized, ConvOfWeightsThatTheFileQuantizesPerChannel) {
+  TfliteBuilder builder;
+  const int x =
+      builder.input({.name = "x", .dtype = DType::s8, .shape = {1, 1, 1, 2}, .scale = {0.5f}, .zero_point = {-10}});
+  const int floats_of_w = builder.constant(floats({2, 1, 1, 2}, {0.125f, 0.5f, -1.25f, 2}));
+  const int w = builder.tensor(
+      {.name = "w", .dtype = DType::s8, .shape = {2, 1, 1, 2}, .scale = {0.25f, 0.5f}, .zero_point = {0, 0}});
+  builder.add({.code = 114, .inputs = {floats_of_w}, .outputs = {w}});
+  const int bias = builder.constant(tensor_of<std::int32_t>({2}, {8, -8}));
+  const int y = builder.output({.name = "y", .dtype = DType::s8, .scale = {1.0f}, .zero_point = {3}});
+  builder.add({.code = 3,
+               .inputs = {x, w, bias},
+               .outputs = {y},
+               .kind = tfl::BuiltinOptions::Conv2DOptions,
+               .options = conv_options()});
+  // w = (1, 2), (-3, 4): the answers of ConvPerChannel.
+  const Answer answer = tflite_quantized_lowered(builder, {tensor_of<std::int8_t>({1, 1, 1, 2}, {20, 40})});
+  EXPECT_EQ(answer.values, (Bytes{20, 29}));
+  EXPECT_EQ(answer.operators.at("quantized_conv"), 1);
+  EXPECT_EQ(answer.operators.count("quantize"), 0u);
+}
+
+TEST(TfliteQuantized, ScalesPerAxisOfAnActivation) {
+  TfliteBuilder builder;
+  const int x = builder.input({.name = "x", .shape = {2, 2}});
+  const int y = builder.output(
+      {.name = "y", .dtype = DType::u8, .shape = {2, 2}, .scale = {0.25f, 0.5f}, .zero_point = {128, 3}});
+  builder.add({.code = 114, .inputs = {x}, .outputs = {y}});
+  const Answer answer = tflite_quantized_lowered(builder, {floats({2, 2}, {0.125f, -0.125f, 1.25f, 9})});
+  EXPECT_EQ(answer.values, (Bytes{129, 127, 6, 21}));
+}
+
+// QUANTIZE between integers of 8, 16 and 32 bits: sat(fixed(x - x_z, x_s / y_s) + y_z), which rounds twice.
+TEST(TfliteQuantized, ConversionsBetweenIntegers) {
+  const auto converted = [](TfliteTensor from, TfliteTensor to, const Tensor& x) {
+    TfliteBuilder builder;
+    from.name = "x", to.name = "y", from.shape = {static_cast<std::int32_t>(x.elements())};
+    const int in = builder.input(from);
+    builder.add({.code = 114, .inputs = {in}, .outputs = {builder.output(to)}});
+    auto model = builder.import();
+    EXPECT_TRUE(model.ok()) << (model.ok() ? "" : to_string(model.errors()));
+    if (!model) return Bytes{};
+    EXPECT_TRUE(lower(model->graph, {.precision = Precision::int8}).ok());
+    return as_ints((*evaluate(model->graph, std::vector<Tensor>{x}))[0]);
+  };
+  const TfliteTensor bytes{.dtype = DType::s8, .scale = {0.5f}, .zero_point = {3}};
+  const TfliteTensor halves{.dtype = DType::s16, .scale = {0.25f}, .zero_point = {0}};
+  const TfliteTensor words{.dtype = DType::s32, .scale = {0.125f}, .zero_point = {-4}};
+  const Tensor of_words = tensor_of<std::int32_t>({5}, {0, -2, -3, 100000, -100000});
+  EXPECT_EQ(converted(words, bytes, of_words), (Bytes{4, 4, 4, 127, -128}));
+  EXPECT_EQ(converted(words, halves, of_words), (Bytes{2, 1, 1, 32767, -32768}));
+  const Tensor of_halves = tensor_of<std::int16_t>({5}, {0, 1, -1, 1000, -1000});
+  EXPECT_EQ(converted(halves, words, of_halves), (Bytes{-4, -2, -6, 1996, -2004}));
+  EXPECT_EQ(converted(halves, bytes, of_halves), (Bytes{3, 4, 3, 127, -128}));
+}
+
 TEST(TfliteQuantized, ConvOfUnsignedWeightsWithAZeroPoint) {
   TfliteBuilder builder;
   const int x =

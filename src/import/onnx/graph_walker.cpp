@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "import/onnx/node_order.h"
 #include "import/onnx/proto.h"
 #include "import/onnx/tensor.h"
 
@@ -96,7 +97,8 @@ void GraphWalker::read_initializer(const onnx::TensorProto& tensor) {
 }
 
 void GraphWalker::read_nodes(const onnx::GraphProto& graph) {
-  for (int i = 0; i < graph.node_size() && !building_.is_full(); ++i) {
+  for (const int i : order_of_computation(graph)) {
+    if (building_.is_full()) return;
     if (++nodes_ > kMostNodes) {
       building_.report(ErrorKind::unsupported, "",
                        "loops inside loops that take " + std::to_string(kMostNodes) + " nodes to read", "fewer");
@@ -151,7 +153,7 @@ void GraphWalker::report_missing(const Place& at, int input) {
   if (!producers_.contains(at.node.input(input)))
     report("which nothing makes", "a graph input, an initializer or the output of an earlier node");
   else if (needs_itself()) report("which depends on this node: a cycle", "a graph without cycles");
-  else report("which a later node makes", "nodes in an order of computation");
+  else report("which comes out of a cycle", "a graph without cycles");
 }
 
 bool GraphWalker::outputs_are_new(const Place& at) {

@@ -1,6 +1,5 @@
 // ONNX readers: convolutions, pools, resizing and other operators on images. Part of import/.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -53,42 +52,6 @@ ValueId read_conv_transpose(NodeReader& in) {
   if (args.sizes.size() > 2 && static_cast<int>(args.sizes.size()) == in.rank(x))
     args.sizes.values.erase(args.sizes.values.begin(), args.sizes.values.begin() + 2);
   return conv_transpose(in, args);
-}
-
-// An activation that com.microsoft.FusedConv names, and how many numbers it takes.
-struct Activation {
-  std::string_view name;
-  UnaryKind kind;
-  std::size_t parameters;
-};
-constexpr std::array kFusedActivations = {
-    Activation{"Clip", UnaryKind::clip, 2},
-    Activation{"HardSigmoid", UnaryKind::hard_sigmoid, 2},
-    Activation{"LeakyRelu", UnaryKind::leaky_relu, 1},
-    Activation{"Relu", UnaryKind::relu, 0},
-    Activation{"Sigmoid", UnaryKind::sigmoid, 0},
-    Activation{"Tanh", UnaryKind::tanh, 0},
-};
-
-ValueId activate(NodeReader& in, ValueId x) {
-  const std::string name = in.text("activation", "");
-  std::vector<float> parameters = in.numbers("activation_params");
-  for (const Activation& activation : kFusedActivations) {
-    if (activation.name != name) continue;
-    if (parameters.size() != activation.parameters)
-      return in.fail("attribute 'activation_params'", std::to_string(parameters.size()) + " numbers",
-                     std::to_string(activation.parameters));
-    parameters.resize(2);
-    return in.unary({activation.kind, parameters[0], parameters[1]}, x);
-  }
-  return in.unsupported("attribute 'activation'", "'" + name + "'",
-                        "Clip, HardSigmoid, LeakyRelu, Relu, Sigmoid or Tanh");
-}
-
-ValueId read_fused_conv(NodeReader& in) {
-  const ValueId x = in.value(0, "X"), w = in.value(1, "W"), bias = in.optional(2), residual = in.optional(3);
-  const ValueId y = conv(in, read_conv_args(in, x, w, bias), "conv");
-  return activate(in, residual.exists() ? in.binary(BinaryKind::add, y, residual, "sum") : y);
 }
 
 // ---- pools ----
@@ -256,7 +219,6 @@ constexpr Operator kFusedTable[] = {
     {"Resize", 10, 1, 4, read_resize},
     {"SpaceToDepth", 1, 1, 1, read_space_to_depth},
     {"Upsample", 7, 1, 2, read_simple_resize, 9},
-    {"com.microsoft.FusedConv", 1, 2, 4, read_fused_conv},
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "import/onnx/functions.h"
 #include "import/onnx/graph_walker.h"
+#include "import/onnx/nchwc.h"
 #include "import/onnx/proto.h"
 #include "import/onnx/tensor.h"
 #include "import/onnx/types.h"
@@ -29,6 +30,8 @@ class Importer {
     if (!building_.errors.empty()) return building_.errors;
     check_container();
     walker_.list_unread(proto_);
+    block_ = nchwc_block_of(proto_);
+    building_.nchwc_block = block_.channels;
     read_initializers();
     read_inputs();
     walker_.read_nodes(proto_);
@@ -154,6 +157,9 @@ class Importer {
     else if (walker_.count(Family::qdq) > 0) text = "ONNX QDQ" + type;
     else if (walker_.count(Family::dynamic) > 0) text = "ONNX" + type;
     if (walker_.count(Family::dynamic) > 0) text += " dynamic";
+    if (block_.channels > 0)
+      text += ", weights in blocks of " + std::to_string(block_.channels) + " channels" +
+              (block_.is_known ? "" : ", as on this machine");
     if (!building_.wide.empty()) text += ", 16-bit floats computed in fp32";
     return text;
   }
@@ -161,6 +167,7 @@ class Importer {
   onnx::ModelProto& model_;
   onnx::GraphProto& proto_;
   Building building_;
+  NchwcBlock block_;
   GraphWalker walker_{building_};
 };
 

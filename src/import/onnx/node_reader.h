@@ -26,6 +26,7 @@ using namespace importing;
 struct Building : GraphBuilder {
   using GraphBuilder::GraphBuilder;
   std::string folder;                     // of external data
+  std::int64_t nchwc_block = 0;           // channels of a block (nchwc.h)
   std::map<std::string, ValueId> values;  // by the file's name; an id that does not exist: its node could not be read
   ProgramBuilder program{*this};
   std::map<std::string, Handle> outer;  // values of graphs that were left; kNoHandle as above
@@ -54,6 +55,7 @@ class NodeReader : public NodeBuilder {
   const std::string& op() const;
   int opset() const { return opset_; }
   bool is_microsoft() const;
+  std::int64_t nchwc_block() const { return building_.nchwc_block > 0 ? building_.nchwc_block : 1; }
   const std::string& folder() const { return building_.folder; }
 
   // ---- inputs, by position; `name` is that of the operator's schema, for messages ----

@@ -24,7 +24,7 @@ struct Operator {
 };
 
 extern const std::span<const Operator> kCounted, kDecoding, kElementwise, kImages, kLosses, kMicrosoftAttention,
-    kProducts, kQonnx, kQuantized, kRecurrent, kSampling, kSelection, kShaping, kSignals, kTransformers;
+    kOptimised, kProducts, kQonnx, kQuantized, kRecurrent, kSampling, kSelection, kShaping, kSignals, kTransformers;
 
 // All of them, sorted by name.
 std::span<const Operator> all_operators();
@@ -43,6 +43,8 @@ PoolArgs read_pool_args(NodeReader& in, ValueId x, Layout layout = Layout::chann
 
 // products.cpp: a · b · alpha, with transA, transB and alpha of Gemm.
 ValueId gemm_product(NodeReader& in, ValueId a, ValueId b, std::string_view suffix);
+// The product, and beta · c where there is a c.
+ValueId gemm(NodeReader& in, std::string_view suffix);
 // Softmax along one axis, or over all axes from it on as before opset 13.
 ValueId softmax_of(NodeReader& in, ValueId x, bool is_along_one_axis, const Number& axis, SoftmaxKind kind,
                    std::string_view suffix);

@@ -29,18 +29,7 @@ ValueId transpose_matrix(NodeReader& in, ValueId x, std::string_view suffix) {
   return in.add(kDequantize, attrs, inputs, suffix);
 }
 
-ValueId read_gemm(NodeReader& in) {
-  const ValueId a = in.value(0, "A"), b = in.value(1, "B"), c = in.optional(2, "C");
-  const float beta = in.number("beta", 1.0f);
-  if (!c.exists() && in.opset() < 11) return in.fail("input 'C'", "none", "one");
-  const bool adds = c.exists() && beta != 0.0f;
-  const ValueId product = gemm_product(in, a, b, adds ? "matmul" : "");
-  if (in.failed() || !adds) return product;
-  const ValueId sum = in.binary(B::add, product, scaled(in, c, beta, "beta"));
-  if (in.failed() || in.shape(sum) == in.shape(product)) return sum;
-  return in.fail("input 'C'", "shape " + in.shape(c).to_string(),
-                 "one that broadcasts to " + in.shape(product).to_string());
-}
+ValueId read_gemm(NodeReader& in) { return gemm(in, ""); }
 
 ValueId read_matmul(NodeReader& in) {
   const ValueId a = in.value(0);
@@ -306,6 +295,19 @@ ValueId gemm_product(NodeReader& in, ValueId a, ValueId b, std::string_view suff
   if (transposes_a) a = transpose_matrix(in, a, "a_transposed");
   if (transposes_b) b = transpose_matrix(in, b, "b_transposed");
   return scaled(in, matmul(in, a, b, {}, alpha == 1.0f ? suffix : "product"), alpha, suffix);
+}
+
+ValueId gemm(NodeReader& in, std::string_view suffix) {
+  const ValueId a = in.value(0, "A"), b = in.value(1, "B"), c = in.optional(2, "C");
+  const float beta = in.number("beta", 1.0f);
+  if (!c.exists() && in.opset() < 11 && !in.is_microsoft()) return in.fail("input 'C'", "none", "one");
+  const bool adds = c.exists() && beta != 0.0f;
+  const ValueId product = gemm_product(in, a, b, adds ? "matmul" : suffix);
+  if (in.failed() || !adds) return product;
+  const ValueId sum = in.binary(BinaryKind::add, product, scaled(in, c, beta, "beta"), suffix);
+  if (in.failed() || in.shape(sum) == in.shape(product)) return sum;
+  return in.fail("input 'C'", "shape " + in.shape(c).to_string(),
+                 "one that broadcasts to " + in.shape(product).to_string());
 }
 
 ValueId softmax_of(NodeReader& in, ValueId x, bool is_along_one_axis, const Number& axis, SoftmaxKind kind,

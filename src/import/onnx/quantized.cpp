@@ -5,6 +5,7 @@
 #include "import/onnx/operators.h"
 #include "ops/dynamic_quantize/dynamic_quantize.h"
 #include "ops/matmul_integer/matmul_integer.h"
+#include "ops/where/where.h"
 
 namespace octavo::onnx_import {
 namespace {
@@ -163,14 +164,28 @@ ValueId real_bias(NodeReader& in, ValueId bias, ValueId x_scale, ValueId w_scale
 
 Layout read_layout(NodeReader& in) { return in.flag("channels_last") ? Layout::channels_last : Layout::channels_first; }
 
+// Weights come channels first, whatever x has.
+ValueId channels_moved_last(NodeReader& in, ValueId w, std::string_view suffix) {
+  if (in.failed()) return {};
+  Integers perm{0};
+  for (int i = 2; i < in.rank(w); ++i) perm.push_back(i);
+  perm.push_back(1);
+  in.require_rank(w, 3, kMaxRank);
+  return in.failed() ? ValueId{} : transpose(in, w, perm, suffix);
+}
+
 ValueId read_qlinear_conv(NodeReader& in) {
   const QuantizedOperand x = read_operand(in, 0, "x");
   const ValueId w = in.value(3);
   const Scales w_scales = read_quantized_scales(in, 4, 5, "w", 0), to = read_single_scale(in, 6, 7, "y");
   const ValueId bias = real_bias(in, in.optional(8), x.scales.scale, w_scales.scale, 0);
   const ValueId real_x = in.placed(dequantize(in, x.data, x.scales, "x"), "input 'x'");
-  const ValueId real_w = in.placed(dequantize(in, w, w_scales, "w"), "input 'w'");
-  return quantized(in, conv(in, read_conv_args(in, real_x, real_w, bias), "conv"), to, 0);
+  const Layout layout = in.is_microsoft() ? read_layout(in) : Layout::channels_first;
+  const ValueId stored = layout == Layout::channels_last ? channels_moved_last(in, w, "w.channels_last") : w;
+  const ValueId real_w = in.placed(dequantize(in, stored, w_scales, "w"), "input 'w'");
+  ConvArgs args = read_conv_args(in, real_x, real_w, bias);
+  args.layout = layout;
+  return quantized(in, conv(in, args, "conv"), to, 0);
 }
 
 ValueId read_qlinear_matmul(NodeReader& in) {
@@ -250,6 +265,11 @@ ValueId read_qlinear_concat(NodeReader& in) {
   return quantized(in, concat(in, xs, in.integer("axis", 1), "concat"), to, 2);
 }
 
+ValueId read_qlinear_where(NodeReader& in) {
+  const ValueId condition = in.value(0), x = read_real(in, 1, "x"), y = read_real(in, 4, "y");
+  return quantized(in, in.add(kWhere, NoAttrs{}, {condition, x, y}, "where"), read_single_scale(in, 7, 8, "z"), 1);
+}
+
 constexpr Operator kQuantizedTable[] = {
     {"DequantizeLinear", 10, 2, 3, read_dequantize},
     {"DynamicQuantizeLinear", 11, 1, 1, read_dynamic_quantize},
@@ -264,10 +284,12 @@ constexpr Operator kQuantizedTable[] = {
     {"com.microsoft.QLinearAveragePool", 1, 4, 5, read_qlinear_average_pool},
     {"com.microsoft.QLinearConcat", 1, 5, kAnyNumber, read_qlinear_concat},
     {"com.microsoft.QLinearGlobalAveragePool", 1, 4, 5, read_qlinear_global_average_pool},
+    {"com.microsoft.QLinearConv", 1, 8, 9, read_qlinear_conv},
     {"com.microsoft.QLinearLeakyRelu", 1, 4, 5, read_qlinear_leaky_relu},
     {"com.microsoft.QLinearMul", 1, 7, 8, read_qlinear_binary<BinaryKind::mul>},
     {"com.microsoft.QLinearSigmoid", 1, 4, 5, read_qlinear_sigmoid},
     {"com.microsoft.QLinearSoftmax", 1, 5, 5, read_qlinear_softmax},
+    {"com.microsoft.QLinearWhere", 1, 8, 9, read_qlinear_where},
     {"com.microsoft.QuantizeLinear", 1, 2, 3, read_quantize},
 };
 

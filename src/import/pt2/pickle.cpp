@@ -14,7 +14,7 @@ namespace octavo::pt2_import {
 namespace {
 
 // A state dict of 100,000 tensors has two million values.
-constexpr std::size_t kMostValues = std::size_t{1} << 21;
+constexpr std::size_t kMostPickled = std::size_t{1} << 21;
 // Tensors copy these; more would let a short program multiply a long one.
 constexpr std::size_t kMostSizes = 64;
 constexpr std::size_t kLongestKey = 64;
@@ -89,7 +89,7 @@ class Machine {
 
   // ---- values ----
   Value* make(Kind kind) {
-    if (pool_.size() >= kMostValues) fail("more than " + std::to_string(kMostValues) + " values", "fewer");
+    if (pool_.size() >= kMostPickled) fail("more than " + std::to_string(kMostPickled) + " values", "fewer");
     if (error_) return &nothing_;
     pool_.emplace_back().kind = kind;
     return &pool_.back();
@@ -156,7 +156,7 @@ class Machine {
     container->items.insert(container->items.end(), items.begin(), items.end());
     // A short program could otherwise copy a long list again and again.
     appended_ += items.size();
-    if (appended_ > kMostValues) fail("more than " + std::to_string(kMostValues) + " items", "fewer");
+    if (appended_ > kMostPickled) fail("more than " + std::to_string(kMostPickled) + " items", "fewer");
   }
 
   void set_item() {

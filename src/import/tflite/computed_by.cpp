@@ -61,9 +61,12 @@ bool takes_leaky_relu(const OperatorReader& in) {
   return *ratio >= 0x1p-8f && *ratio <= 0x1p7f && std::abs(below) >= 0x1p-8f && below <= 0x1p7f && below > -0x1p7f;
 }
 
+// Nor does XNNPACK take weights of bytes that an operator makes.
+bool takes_conv(const OperatorReader& in) { return in.tensor(1).constant != nullptr || !is_8bit(in.tensor(0).dtype); }
+
 // One scale of u8 weights that is said to lie along another axis than the first.
 bool takes_depthwise(const OperatorReader& in) {
-  return in.tensor(0).dtype != DType::u8 || in.tensor(1).scale_axis == 0;
+  return takes_conv(in) && (in.tensor(0).dtype != DType::u8 || in.tensor(1).scale_axis == 0);
 }
 
 bool takes_fully_connected(const OperatorReader& in) { return in.tensor(1).constant != nullptr; }
@@ -86,6 +89,7 @@ constexpr KernelRule kKernelRules[] = {
     {"ADD", takes_sum},
     {"AVERAGE_POOL_2D", takes_nothing},
     {"BATCH_MATMUL", takes_batch_matmul},
+    {"CONV_2D", takes_conv},
     {"DEPTHWISE_CONV_2D", takes_depthwise},
     {"DIV", takes_nothing},
     {"EXP", takes_nothing},

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "base/fixed_point.h"
+#include "import/tflite/fixed_scaling.h"
 #include "import/tflite/operators.h"
 #include "ops/bitcast/bitcast.h"
 #include "ops/table/table.h"
@@ -200,14 +201,21 @@ ValueId read_activated(OperatorReader& in) {
 
 // From floats, or from one scale to another.
 ValueId read_quantize(OperatorReader& in) {
+  const FileTensor &source = in.tensor(0), &target = in.output_tensor(0);
+  const bool from_words = source.word_quant && (is_8bit(target.dtype) || target.dtype == DType::s16) && target.quant;
+  const bool to_words = target.word_quant && source.dtype == DType::s16 && source.quant;
+  if ((from_words && target.quant->axis < 0) || (to_words && source.quant->axis < 0))
+    return requantized_words(in, from_words ? *source.word_quant : *source.quant,
+                             from_words ? *target.quant : *target.word_quant, target.dtype);
   const ValueId x = in.value(0);
-  const FileTensor& target = in.output_tensor(0);
   if (in.failed()) return {};
   if (in.dtype(x) != DType::f32)
-    return in.unsupported("input", std::string(octavo::name_of(in.dtype(x))), "f32, u8 or s8");
+    return in.unsupported("input", std::string(octavo::name_of(in.dtype(x))), "f32, u8, s8, s16 or s32 with one scale");
   const std::string place = "output '" + target.name + "'", type(octavo::name_of(target.dtype));
   if (!is_8bit(target.dtype) && target.dtype != DType::s16) return in.unsupported(place, type, "u8, s8 or s16");
   if (!target.quant) return in.fail(place, type + " without scale and zero point", "both");
+  // XNNPACK takes no s16: the reference kernel converts it.
+  if (source.dtype == DType::s16 && is_8bit(target.dtype)) in.rounds_by(Profile::tflite_double);
   return x;
 }
 

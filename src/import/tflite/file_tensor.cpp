@@ -114,6 +114,7 @@ class TensorReader {
 
   bool read_quantization(const file::Tensor& tensor, FileTensor& result) {
     const auto* quantization = tensor.quantization();
+    if (quantization != nullptr && result.dtype == DType::s32) read_word_scale(*quantization, result);
     const bool has_meaning = is_8bit(result.dtype) || result.dtype == DType::s16;
     if (quantization == nullptr || !has_meaning) return true;
     if (quantization->details_type() != 0)
@@ -143,6 +144,16 @@ class TensorReader {
     }
     result.quant = std::move(params);
     return true;
+  }
+
+  // Of a bias a scale means nothing, and nobody checks it.
+  static void read_word_scale(const file::QuantizationParameters& quantization, FileTensor& result) {
+    if (count(quantization.scale()) != 1) return;
+    const float scale = quantization.scale()->Get(0);
+    const std::int64_t zero_point = count(quantization.zero_point()) == 1 ? element(*quantization.zero_point(), 0) : 0;
+    const IntegerRange range = range_of(DType::s32);
+    if (!std::isfinite(scale) || scale <= 0.0f || zero_point < range.lowest || zero_point > range.highest) return;
+    result.word_quant = QuantParams{.scale = {scale}, .zero_point = {static_cast<std::int32_t>(zero_point)}};
   }
 
   bool read_scale(float scale, std::int64_t zero_point, DType dtype, QuantParams& params) {

@@ -22,6 +22,7 @@ struct FileTensor {
   std::vector<bool> is_open;               // of each dimension, by its signature; empty: there is none
   std::optional<QuantParams> quant;        // of 8-bit and 16-bit integers; elsewhere
                                            // scales mean nothing and are not read
+  std::optional<QuantParams> word_quant;   // of s32 with one scale, which QUANTIZE alone asks for
   int scale_axis = 0;                      // that the file names, even where there is one scale
   std::shared_ptr<const Tensor> constant;  // where the file has data for it
   bool is_variable = false;                // an operator keeps a state in it, which is zeros when a run begins

@@ -161,6 +161,8 @@ class Importer {
       const auto at = static_cast<std::size_t>(state.tensor);
       const FileTensor& tensor = building_.tensors[at];
       const ValueId value = add_input(state.name, tensor);
+      const bool has_zero = tensor.quant && tensor.quant->zero_point.size() == 1;
+      building_.states.push_back({state.name, has_zero ? tensor.quant->zero_point[0] : 0});
       building_.variables[state.variable] = {
           .value = value, .is_state = true, .dtype = tensor.dtype, .shape = tensor.shape};
       if (!state.is_of_operator) continue;

@@ -152,11 +152,14 @@ Number OperatorReader::constant_integer(int index, std::string_view name) {
 ValueId OperatorReader::quantized(ValueId value) {
   const FileTensor& target = output_tensor(0);
   if (failed() || dtype(value) != DType::f32 || !target.stands_for_reals() || !target.quant) return value;
-  if (target.quant->axis >= 0)
+  const QuantParams& quant = *target.quant;
+  const bool is_per_axis = quant.axis >= 0;
+  if (is_per_axis && type() != "QUANTIZE")
     return unsupported("output '" + target.name + "'", "scales per axis of an activation", "one scale");
-  const Scales to = constant_scales(*this, {target.quant->scale[0]}, {target.quant->zero_point[0]}, target.dtype, -1,
-                                    "output '" + target.name + "'");
-  const Profile own = profile_.value_or(computed_by(*this, building_.profile));
+  const Scales to = constant_scales(*this, quant.scale, Integers(quant.zero_point.begin(), quant.zero_point.end()),
+                                    target.dtype, quant.axis, "output '" + target.name + "'");
+  // Scales per axis are LiteRT's reference kernel's, whoever does the rest.
+  const Profile own = is_per_axis ? Profile::tflite_double : profile_.value_or(computed_by(*this, building_.profile));
   const Profile of_file = std::exchange(building_.profile, own);
   const ValueId made = quantize(*this, value, to, target.dtype, "quantized");
   building_.profile = of_file;

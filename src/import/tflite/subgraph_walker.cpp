@@ -20,6 +20,11 @@ std::string custom_name(const file::OperatorCode& code) {
   return code.custom_code() == nullptr ? "" : code.custom_code()->str();
 }
 
+// An operator of TensorFlow itself, in a file that was converted with SELECT_TF_OPS.
+bool is_of_tensorflow(const file::OperatorCode& code) {
+  return builtin_code(code) == kCustomCode && custom_name(code).starts_with("Flex");
+}
+
 const OperatorEntry* entry_of(const file::OperatorCode& code) {
   return find_operator(builtin_code(code), custom_name(code));
 }
@@ -127,13 +132,16 @@ void SubgraphWalker::check_indices(const flatbuffers::Vector<std::int32_t>* list
 }
 
 void SubgraphWalker::list_unread() {
-  std::map<std::string, std::vector<std::string>> unread;
+  std::map<std::string, std::vector<std::string>> unread, of_tensorflow;
   for (int i = 0; i < operator_count(); ++i) {
     const file::OperatorCode& code = *code_of(operator_at(i));
-    if (entry_of(code) == nullptr && !is_control_flow(builtin_code(code)))
-      unread[type_of(operator_at(i))].push_back(std::to_string(i) + " '" + name_of_operator(i) + "'");
+    if (entry_of(code) != nullptr || is_control_flow(builtin_code(code))) continue;
+    auto& kind = is_of_tensorflow(code) ? of_tensorflow : unread;
+    kind[type_of(operator_at(i))].push_back(std::to_string(i) + " '" + name_of_operator(i) + "'");
   }
   building_.report_unread(unread, "as operator", "operators that Octavo reads");
+  building_.report_unread(of_tensorflow, "as operator", "operators of TFLite: TensorFlow's flex delegate runs this one",
+                          "Convert the model with TFLITE_BUILTINS alone, without SELECT_TF_OPS");
 }
 
 void SubgraphWalker::add_constants() {

@@ -1,6 +1,6 @@
 // TFLite readers: products of an input whose last ones are kept and summed by time, in floats or integers. Part of
 // import/.
-#include "base/fixed_point.h"
+#include "import/tflite/fixed_scaling.h"
 #include "import/tflite/operators.h"
 #include "import/tflite/recurrent.h"
 #include "ops/matmul_integer/matmul_integer.h"
@@ -72,32 +72,6 @@ ValueId add_floats(OperatorReader& in, const Sizes& sizes, int activation) {
   return in.activation(sums, activation);
 }
 
-// x times the factor as FixedMultiplier::apply rounds in profile tflite-double, saturated; x in s64.
-ValueId times(OperatorReader& in, ValueId x, const FixedMultiplier& factor, std::int64_t zero_point, IntegerRange range,
-              const std::string& name) {
-  const auto number = [&](std::int64_t value, const std::string& suffix) {
-    return in.constant(Tensor::scalar(value), name + "." + suffix);
-  };
-  const auto step = [&](B kind, ValueId a, ValueId b, const std::string& suffix) {
-    return in.binary(kind, a, b, name + "." + suffix);
-  };
-  const std::int64_t by = std::int64_t{factor.multiplier} << std::max(factor.shift, 0);
-  ValueId y = step(B::mul, x, number(by, "by"), "product");
-  // Halves up, then what a shift takes away: halves away from 0.
-  y = step(B::shift_right, step(B::add, y, number(std::int64_t{1} << 30, "half"), "halves"), number(31, "bits"),
-           "high");
-  if (factor.shift < 0) {
-    const std::int64_t shift = -factor.shift;
-    const ValueId below = step(B::shift_right, y, number(63, "sign"), "below");
-    const ValueId moved =
-        step(B::add, step(B::add, y, number(std::int64_t{1} << (shift - 1), "nearest"), "near"), below, "nearer");
-    y = step(B::shift_right, moved, number(shift, "shift"), "shifted");
-  }
-  y = step(B::add, y, number(zero_point, "zero_point"), "whole");
-  y = step(B::max, y, number(range.lowest, "lowest"), "above");
-  return step(B::min, y, number(range.highest, "highest"), "within");
-}
-
 // x and features of 8 bits, what is kept of 16 bits, sums of 32 bits.
 ValueId add_integers(OperatorReader& in, const Sizes& sizes) {
   require_types(in, {{kBias, DType::s32}});
@@ -112,14 +86,14 @@ ValueId add_integers(OperatorReader& in, const Sizes& sizes) {
   const ValueId features = swap_axes(in, in.stored(kFeatures), 0, 1, "features");
   const ValueId sum = in.add(kMatmulInteger, NoAttrs{},
                              {in.stored(kX), features, in.constant(Tensor::scalar(zero), "x.zero_point")}, "products");
-  const ValueId newest = times(in, in.cast(sum, DType::s64, "wide"), first, 0, range_of(DType::s16), "newest");
+  const ValueId newest = times_fixed(in, in.cast(sum, DType::s64, "wide"), first, 0, range_of(DType::s16), "newest");
   ValueId kept = kept_state(in);
   if (kept.exists()) kept = in.cast(kept, DType::s64, "state.wide");
   const Step step = summed_by_time(in, newest, kept, in.cast(in.stored(kByTime), DType::s64, "by_time"), sizes);
   if (in.keeps(kState)) keep(in, in.cast(step.kept, DType::s16, "kept.narrow"), sizes);
   ValueId sums = step.sums;
   if (in.has(kBias)) sums = in.binary(B::add, sums, in.cast(in.stored(kBias), DType::s64, "bias"), "biased");
-  return in.cast(times(in, sums, second, y.zero_point, range_of(DType::s8), "result"), DType::s8);
+  return in.cast(times_fixed(in, sums, second, y.zero_point, range_of(DType::s8), "result"), DType::s8);
 }
 
 }  // namespace
