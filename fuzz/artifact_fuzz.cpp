@@ -96,16 +96,24 @@ void run_once(const std::shared_ptr<const Model>& model, ContextOptions options)
   static_cast<void>(context->run(in, out).ok());
 }
 
-void run_at(const std::shared_ptr<const Model>& model, std::span<const std::int64_t> sizes) {
-  const OpenNetwork& network = *model->compiled().network;
-  const auto values = (*Sizes::restored(network.sizes))->evaluate(sizes);
+// At sizes at which this graph of the network holds: that is the one that is planned, or lowered first.
+void run_at(const std::shared_ptr<const Model>& model, const StoredGraph& stored, std::span<const std::int64_t> sizes) {
+  const auto table = Sizes::restored(stored.sizes);
+  const auto values = table && stored.sizes.sizes.size() == sizes.size() ? (*table)->evaluate(sizes)
+                                                                         : Result<std::vector<std::int64_t>>(Error{});
   if (!values) return;
-  const auto graph = graph_at(network, model->constants(), *values);
+  const auto graph = graph_at(stored, model->constants(), *values);
   if (!graph || !fuzz::is_small(*graph)) return;
   std::vector<Shape> shapes;
   for (const ValueId input : graph->inputs()) shapes.push_back(graph->fact(input).shape);
   const auto prepared = model->plan_for(shapes);
   if (prepared && is_quick(*(*prepared)->plan)) run_once(model, {.prepared = *prepared});
+}
+
+void run_at(const std::shared_ptr<const Model>& model, std::span<const std::int64_t> sizes) {
+  const OpenNetwork& network = *model->compiled().network;
+  run_at(model, network.graph, sizes);
+  for (const StoredGraph& unlowered : network.unlowered) run_at(model, unlowered, sizes);
 }
 
 // On inputs of one element each: control flow that fits them runs.

@@ -63,7 +63,7 @@ inline void plan_open(const ImportedModel& imported) {
   const auto lowered = lower(graph, {.precision = precision});
   if (!lowered) return;
   ConstantPool constants;
-  const OpenNetwork network = open_network(graph, constants);
+  const StoredGraph network = stored_graph(graph, constants);
   const FileConstants stored(constants.bytes());
   for (const std::int64_t steps : {0, 3}) {
     const auto values = graph.sizes()->evaluate(small_sizes(*graph.sizes(), steps));

@@ -25,7 +25,8 @@ namespace {
 
 // What the request says beyond the public options, with the samples that it names opened.
 Result<v1::OwnOptions> own_options(const v1::ModelSource& model, const CompileRequest& request) {
-  v1::OwnOptions own{.notes = request.notes, .guesses_batch = request.guesses_batch};
+  v1::OwnOptions own{
+      .notes = request.notes, .guesses_batch = request.guesses_batch, .plans_examples = request.plans_examples};
   if (request.calibrate.empty() || request.options.precision == Precision::fp32) return own;
   const auto inputs = model_inputs(model, request);
   if (!inputs) return inputs.errors();

@@ -38,6 +38,7 @@ struct CompileRequest {
   // Likewise, of what is opened: the sizes to run at, one after the other. What is compiled has them in its options.
   std::vector<v1::InputShapes> shapes;
   bool guesses_batch = false;      // options.batches are the first dimension of the inputs at hand
+  bool plans_examples = false;     // OwnOptions::plans_examples
   bool chooses_precision = false;  // by time, as auto_precision.h says; options.precision is none then
   RunSettings run;                 // of whoever runs it
   int threads = 0;                 // that these times are taken with; 0: all cores

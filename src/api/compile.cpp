@@ -83,7 +83,8 @@ class Compiler {
         options_(options),
         own_(own),
         monitor_{options.stop, options.progress},
-        quantizer_(source, options, own) {}
+        quantizer_(source, options, own),
+        notes_(own.notes) {}
 
   Result<octavo::CompiledModel> run() {
     auto machine = compiled_for(options_.target, options_.machine_file);
@@ -108,8 +109,13 @@ class Compiler {
     auto imported = quantizer_.import_open();
     if (!imported) return imported.errors();
     if (imported->program) return compile_program(std::move(*imported), *machine);
-    const auto sizes = sizes_to_plan(imported->graph, options_, path_);
+    auto sizes = sizes_to_plan(imported->graph, options_, path_);
     if (!sizes) return sizes.errors();
+    if (sizes->empty() && own_.plans_examples && imported->graph.sizes()->has_example()) {
+      sizes->push_back(example_sizes(imported->graph));
+      notes_.push_back("sizes: none are given, so examples of them: " +
+                       text_of(shapes_at(imported->graph, sizes->back())));
+    }
     return compile_network(std::move(*imported), *sizes, *machine);
   }
 
@@ -230,6 +236,9 @@ class Compiler {
     std::set<std::string> kept_in_f32;
     std::vector<Island> islands;
     std::vector<std::string> notes;
+    // Where lowering asked for sizes: the graph before, and the conditions under which the file means this.
+    std::optional<Graph> unlowered;
+    std::vector<SizeCondition> decisions;
   };
 
   // A network of a program that no run of the samples came to stays in fp32; one without products is no better for
@@ -263,12 +272,24 @@ class Compiler {
                           .kept_in_f32 = matching_nodes(imported.graph, options_.skip),
                           .floats_of_file_in_bytes = options_.precision == Precision::int8};
     if (const Status changed = change_ends(imported.graph, lowering, kept); !changed) return changed.errors();
+    const Graph before = imported.graph;
+    SizeProgram decisions;
+    if (before.sizes() != nullptr) decisions = before.sizes()->program();
+    keep_decisions(decisions);
     auto report = lower(imported.graph, lowering);
     if (!report) return report.errors();
     report->notes.insert(report->notes.end(), kept.begin(), kept.end());
-    return Lowered{std::move(imported.graph),  *precision,
-                   report->waits_for_sizes,    lowering.kept_in_f32,
-                   std::move(report->islands), std::move(report->notes)};
+    Lowered lowered{.graph = std::move(imported.graph),
+                    .precision = *precision,
+                    .waits_for_sizes = report->waits_for_sizes,
+                    .kept_in_f32 = lowering.kept_in_f32,
+                    .islands = std::move(report->islands),
+                    .notes = std::move(report->notes),
+                    .unlowered = std::nullopt,
+                    .decisions = std::move(decisions.conditions)};
+    const std::shared_ptr<Sizes>& sizes = before.sizes();
+    if (sizes != nullptr && sizes->conditions().size() > lowered.decisions.size()) lowered.unlowered = before;
+    return lowered;
   }
 
   // After samples were looked at, which are the file's own inputs.
@@ -288,7 +309,12 @@ class Compiler {
 
   // What plans of other sizes are made of in a run.
   OpenNetwork stored(const Lowered& network, const Machine& machine, ConstantPool& constants) const {
-    OpenNetwork stored = open_network(network.graph, constants);
+    OpenNetwork stored;
+    stored.graph = stored_graph(network.graph, constants);
+    if (network.unlowered) {
+      stored.unlowered.push_back(stored_graph(*network.unlowered, constants));
+      stored.unlowered.back().sizes.conditions = network.decisions;
+    }
     stored.weight_bytes = constants.seal();
     stored.precision = network.precision;
     stored.machine = machine;
@@ -327,7 +353,7 @@ class Compiler {
     plan->report.islands = told_islands(network.islands, network.kept_in_f32);
     plan->report.notes = std::move(network.notes);
     add_tuning_notes(times, timed_machine(machine).name, plan->report.notes);
-    plan->report.notes.insert(plan->report.notes.end(), own_.notes.begin(), own_.notes.end());
+    plan->report.notes.insert(plan->report.notes.end(), notes_.begin(), notes_.end());
     return plan;
   }
 
@@ -338,6 +364,7 @@ class Compiler {
       return errors;
     };
     const auto values = network.graph.sizes()->evaluate(sizes);
+    if (!values && network.unlowered && lower_anew(network, sizes)) return ok_status();
     if (!values) return within(values.errors());
     if (const Status closed = network.graph.close(*values); !closed) return within(closed.errors());
     if (!network.waits_for_sizes) return ok_status();
@@ -345,6 +372,21 @@ class Compiler {
     if (!report) return report.errors();
     network.islands = std::move(report->islands);
     return ok_status();
+  }
+
+  // What the file said, at sizes at which the network does not hold. False where that means another thing there.
+  bool lower_anew(Lowered& network, const SizeValues& sizes) const {
+    SizeProgram program = network.unlowered->sizes()->program();
+    program.conditions = network.decisions;
+    const auto table = Sizes::restored(std::move(program));
+    const auto values = table ? (*table)->evaluate(sizes) : table.errors();
+    Graph graph = *network.unlowered;
+    if (!values || !graph.close(*values)) return false;
+    auto report = lower(graph, {.precision = network.precision, .kept_in_f32 = network.kept_in_f32});
+    if (!report) return false;
+    network.graph = std::move(graph);
+    network.islands = std::move(report->islands);
+    return true;
   }
 
   // The same whether times were measured now or known before: with them the plan is the same file.
@@ -389,6 +431,7 @@ class Compiler {
   Quantizer quantizer_;
   MeasurementLog log_;
   TunedWays tuned_;
+  std::vector<std::string> notes_;  // for every plan
 };
 
 }  // namespace

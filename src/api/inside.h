@@ -54,6 +54,8 @@ struct OwnOptions {
   bool is_for_others = false;                   // quantize(): only what QDQ files say, QuantizeOptions::is_standard
   // compile(): CompileOptions::batches are what the inputs at hand seem to be, which a program takes as they come.
   bool guesses_batch = false;
+  // compile(): where sizes stay open and nothing asks for plans, there is one of examples, of which a note tells.
+  bool plans_examples = false;
   // compile(): PlanOptions::on_step, for every plan.
   StepObserver on_step = {};
 };

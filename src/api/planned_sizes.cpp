@@ -85,6 +85,19 @@ SizeValues example_sizes(const Graph& graph) {
   return sizes;
 }
 
+InputShapes shapes_at(const Graph& graph, const SizeValues& sizes) {
+  SizeProgram program = graph.sizes()->program();
+  program.conditions.clear();
+  const auto table = Sizes::restored(std::move(program));
+  const auto values = table ? (*table)->evaluate(sizes) : table.errors();
+  InputShapes shapes;
+  for (const ValueId input : graph.inputs()) {
+    std::vector<std::int64_t>& shape = shapes[graph.value(input).name];
+    for (const Dim& dim : graph.fact(input).shape) shape.push_back(values ? dim.at(*values) : dim.example());
+  }
+  return shapes;
+}
+
 std::string text_of(const InputShapes& shapes) {
   std::string text;
   for (const auto& [name, shape] : shapes) text += (text.empty() ? "" : ", ") + name + "=" + Shape(shape).to_string();

@@ -112,6 +112,28 @@ Result<ImportedModel> import_source(const ModelSource& source, const ImportOptio
   return source.bytes ? import_model(*source.bytes, source.name, options) : import_model(source.name, options);
 }
 
+// How often other examples are tried because the file's constants demand them: each is one size or several.
+constexpr int kMostExamples = 16;
+
+// Examples with which the shape rule that refused first accepts: three channels for a convolution whose weights have
+// three, the pixels that a table of positions has rows for. False where there are none, or none that are new.
+bool take_demanded(const std::vector<std::shared_ptr<const Sizes>>& tables, ImportOptions& import) {
+  for (const std::shared_ptr<const Sizes>& table : tables) {
+    for (const SizeCondition& refused : table->refused()) {
+      const auto sizes = table->example_for(refused);
+      if (!sizes) continue;
+      bool is_new = false;
+      for (std::size_t i = 0; i < sizes->size(); ++i) {
+        const auto [at, is_first] = import.example_sizes.try_emplace(table->sizes()[i].name, (*sizes)[i]);
+        is_new = is_new || is_first || at->second != (*sizes)[i];
+        at->second = (*sizes)[i];
+      }
+      if (is_new) return true;
+    }
+  }
+  return false;
+}
+
 // Of networks that read lines of text; windows that leave one row of it leave one of 32, too.
 constexpr std::int64_t kTextHeight = 48;
 // Of those that read sound: what detectors of speech take at a time at 16 kHz, and a second.
@@ -126,10 +148,15 @@ Result<ImportedModel> Quantizer::import_open() const {
   std::vector<std::shared_ptr<const Sizes>> tables;
   import.tables = &tables;
   auto imported = import_source(source_, import);
+  for (int tries = 0; !imported && tries < kMostExamples && take_demanded(tables, import); ++tries) {
+    tables.clear();
+    imported = import_source(source_, import);
+  }
   const bool is_asked =
       std::any_of(tables.begin(), tables.end(), [](const auto& sizes) { return !sizes->conditions().empty(); });
   if (imported || !is_asked) return imported;
   import.tables = nullptr;
+  import.example_sizes.clear();
   // A file that calls its batch open may hold at one image only, one that calls its height open at that of a line of
   // text, and windows over sound are longer than most sentences.
   const std::int64_t side = import.example_side, batch = import.example_batch, length = import.example_length;

@@ -231,7 +231,7 @@ Result<MappedFile> map_file(const std::string& path) {
 
 NetworkPorts ports_of(const CompiledModel& network) {
   if (!network.plans.empty()) return {network.plans[0].inputs.size(), network.plans[0].outputs.size()};
-  if (network.network) return {network.network->inputs.size(), network.network->outputs.size()};
+  if (network.network) return {network.network->graph.inputs.size(), network.network->graph.outputs.size()};
   return {};
 }
 

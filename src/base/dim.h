@@ -36,6 +36,8 @@ class Dim {
   // The number; of an expression, its value among those of Sizes::evaluate. A number that stands for an expression in a
   // file (see encoded) is one.
   std::int64_t at(std::span<const std::int64_t> values) const;
+  // The same with what stands for each expression elsewhere (Sizes::at_example, or numbers).
+  Dim at(std::span<const Dim> dims) const;
   // The example's value, which becomes a condition.
   std::int64_t fixed() const { return is_number() ? value_ : fixed_example(); }
   operator std::int64_t() const { return fixed(); }

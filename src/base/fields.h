@@ -209,20 +209,20 @@ Bytes encode(const T& value) {
 
 // ---- extents ----
 
-// Every open extent as its number among `values` (Sizes::evaluate).
+// Every open extent as what stands for it among `dims`: a number, or an expression of another table.
 template <class T>
-void close_extents(T& value, std::span<const std::int64_t> values) {
+void replace_extents(T& value, std::span<const Dim> dims) {
   namespace detail = fields_detail;
   if constexpr (std::is_same_v<T, Dim>) {
-    value = value.at(values);
+    value = value.at(dims);
   } else if constexpr (detail::IsVector<T>::value || detail::IsArray<T>::value) {
     if constexpr (!std::is_same_v<T, std::vector<bool>>) {
-      for (auto& item : value) close_extents(item, values);
+      for (auto& item : value) replace_extents(item, dims);
     }
   } else if constexpr (detail::IsOptional<T>::value) {
-    if (value) close_extents(*value, values);
+    if (value) replace_extents(*value, dims);
   } else if constexpr (HasFields<T>) {
-    std::apply([&](const auto&... field) { (close_extents(value.*(field.member), values), ...); }, T::fields());
+    std::apply([&](const auto&... field) { (replace_extents(value.*(field.member), dims), ...); }, T::fields());
   }
 }
 

@@ -4,15 +4,14 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/size_limits.h"
+
 namespace octavo {
 namespace {
 
 using Wide = __int128;
 
 constexpr std::int64_t kUnbounded = SizeRange::kUnbounded;
-// Far above what networks need; a file may ask for more.
-constexpr std::int64_t kMostDivisor = std::int64_t{1} << 30;
-constexpr std::size_t kMostExpressions = 1 << 16, kMostTerms = 128, kMostFactors = 16;
 
 std::int64_t size_saturated(Wide value) {
   return static_cast<std::int64_t>(std::clamp<Wide>(value, -kUnbounded, kUnbounded));
@@ -265,7 +264,7 @@ bool Sizes::is(const Dim& dim, SizeRelation relation) {
   if (!is_about_zero && range.highest < 0) return relation == SizeRelation::negative;
   const bool answer = holds(relation, expression.example);
   Sizes& table = *expression.table;
-  table.keep({expression.index, answer ? relation : opposite(relation), table.asking_});
+  table.keep({expression.index, answer ? relation : opposite(relation), table.asking_, table.shape_rule_asks_});
   return answer;
 }
 
@@ -276,88 +275,18 @@ bool Sizes::must_be_zero(const Dim& dim) {
   const bool is_possible = expression.range.lowest <= 0 && expression.range.highest >= 0;
   if (table.of_ == SizesOf::inputs || expression.example == 0 || !is_possible) return is(dim, SizeRelation::zero);
   table.has_example_ = false;
-  table.keep({expression.index, SizeRelation::zero, table.asking_});
+  table.keep({expression.index, SizeRelation::zero, table.asking_, table.shape_rule_asks_});
   return true;
 }
 
 void Sizes::keep(SizeCondition condition) {
-  const bool is_known = std::any_of(conditions_.begin(), conditions_.end(), [&](const SizeCondition& c) {
+  // Not where a message reads a number; what a rule refuses is seldom that two things are equal.
+  if (shape_rule_asks_ && condition.relation != SizeRelation::zero) last_asked_ = condition;
+  const auto known = std::find_if(conditions_.begin(), conditions_.end(), [&](const SizeCondition& c) {
     return c.expression == condition.expression && c.relation == condition.relation;
   });
-  if (!is_known) conditions_.push_back(std::move(condition));
-}
-
-// ---- as data ----
-
-std::string to_string(const OpenSize& size) {
-  return std::to_string(size.range.lowest) + " to " + std::to_string(size.range.highest) +
-         (size.step > 1 ? ", a multiple of " + std::to_string(size.step) : "");
-}
-
-SizeProgram Sizes::program() const {
-  SizeProgram program{.sizes = sizes_, .conditions = conditions_};
-  for (const SizeExpression& expression : expressions_) program.expressions.push_back(expression.sum);
-  return program;
-}
-
-namespace {
-
-bool is_possible(const OpenSize& size) {
-  return size.range.lowest >= 0 && size.range.lowest <= size.range.highest && size.range.highest <= kUnbounded &&
-         size.step >= 1 && size.step <= kMostDivisor;
-}
-
-// Of an expression with this index: it refers to those before it, so that there is no circle.
-bool is_possible(const SizeAtom& atom, std::size_t index, std::size_t sizes) {
-  const auto is_below = [](std::int32_t a, std::size_t end) { return a >= 0 && static_cast<std::size_t>(a) < end; };
-  if (atom.kind == AtomKind::size) return is_below(atom.a, sizes);
-  return is_below(atom.a, index) && is_below(atom.b, index);
-}
-
-bool is_possible(std::int64_t number) { return number >= -kUnbounded && number <= kUnbounded; }
-
-bool is_possible(const SizeSum& sum, std::size_t index, std::size_t sizes) {
-  return is_possible(sum.constant) && sum.terms.size() <= kMostTerms &&
-         std::all_of(sum.terms.begin(), sum.terms.end(), [&](const SizeTerm& term) {
-           return is_possible(term.coefficient) && term.atoms.size() <= kMostFactors &&
-                  std::all_of(term.atoms.begin(), term.atoms.end(),
-                              [&](const SizeAtom& atom) { return is_possible(atom, index, sizes); });
-         });
-}
-
-Error damaged(const char* what, std::size_t index) {
-  return {.kind = ErrorKind::invalid_input,
-          .where = "size program",
-          .found = std::string(what) + " " + std::to_string(index) + " that cannot be",
-          .expected = "sizes with ranges, and expressions over those before them"};
-}
-
-}  // namespace
-
-Result<std::shared_ptr<const Sizes>> Sizes::restored(SizeProgram program) {
-  const std::size_t count = program.expressions.size();
-  if (count > kMostExpressions) return damaged("number of expressions", count);
-  auto sizes = std::make_shared<Sizes>();
-  for (std::size_t i = 0; i < program.sizes.size(); ++i) {
-    if (!is_possible(program.sizes[i])) return damaged("size", i);
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!is_possible(program.expressions[i], i, program.sizes.size())) return damaged("expression", i);
-    sizes->expressions_.push_back({.table = sizes.get(), .index = static_cast<std::int32_t>(i)});
-    sizes->expressions_.back().sum = std::move(program.expressions[i]);
-  }
-  for (std::size_t i = 0; i < program.conditions.size(); ++i) {
-    const std::int32_t expression = program.conditions[i].expression;
-    if (expression < 0 || static_cast<std::size_t>(expression) >= count) return damaged("condition", i);
-  }
-  sizes->sizes_ = std::move(program.sizes);
-  sizes->conditions_ = std::move(program.conditions);
-  return std::shared_ptr<const Sizes>(std::move(sizes));
-}
-
-Dim Sizes::decoded(const Dim& dim) const {
-  const auto index = static_cast<std::uint64_t>(encoded(dim)) - static_cast<std::uint64_t>(kFirstOpen);
-  return index < expressions_.size() ? Dim(expressions_[index]) : dim;
+  if (known == conditions_.end()) conditions_.push_back(std::move(condition));
+  else known->is_of_shapes = known->is_of_shapes && condition.is_of_shapes;
 }
 
 // ---- values ----
@@ -369,6 +298,8 @@ Result<std::vector<std::int64_t>> Sizes::evaluate(std::span<const std::int64_t> 
                  .found = std::move(found),
                  .expected = std::move(expected)};
   };
+  if (sizes.size() != sizes_.size())
+    return refuse("sizes", std::to_string(sizes.size()) + " of them", std::to_string(sizes_.size()));
   for (std::size_t i = 0; i < sizes_.size(); ++i) {
     const OpenSize& size = sizes_[i];
     if (sizes[i] < size.range.lowest || sizes[i] > size.range.highest || sizes[i] % size.step != 0) {
@@ -384,9 +315,8 @@ Result<std::vector<std::int64_t>> Sizes::evaluate(std::span<const std::int64_t> 
         size_product = size_saturated(size_product * value_of(factor, sizes, values));
       value += size_product;
     }
-    if (value <= -kUnbounded || value >= kUnbounded)
-      return refuse("extent " + text(expression.sum), "a number beyond 2^62", "a smaller one");
-    values.push_back(static_cast<std::int64_t>(value));
+    // What is beyond all bounds, or is divided by nothing, may be what nobody reads; no shape has such an extent.
+    values.push_back(size_saturated(value));
   }
   for (const SizeCondition& condition : conditions_) {
     if (holds(condition.relation, values[static_cast<std::size_t>(condition.expression)])) continue;
@@ -438,6 +368,11 @@ Dim::Dim(const SizeExpression& expression) : value_(expression.example), express
 std::int64_t Dim::at(std::span<const std::int64_t> values) const {
   const std::uint64_t index = static_cast<std::uint64_t>(encoded(*this)) - static_cast<std::uint64_t>(kFirstOpen);
   return index < values.size() ? values[index] : value_;
+}
+
+Dim Dim::at(std::span<const Dim> dims) const {
+  const std::uint64_t index = static_cast<std::uint64_t>(encoded(*this)) - static_cast<std::uint64_t>(kFirstOpen);
+  return index < dims.size() ? dims[index] : *this;
 }
 
 std::int64_t Dim::fixed_example() const {

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/dim.h"
@@ -103,10 +104,12 @@ struct SizeCondition {
   std::int32_t expression = 0;
   SizeRelation relation = SizeRelation::zero;
   std::string where;  // who asked
+  // Only shape rules asked: where a graph has its shapes at other sizes too, it holds there whatever the answer.
+  bool is_of_shapes = false;
   bool operator==(const SizeCondition&) const = default;
   static constexpr auto fields() {
     return std::tuple(Field{"expression", &SizeCondition::expression}, Field{"relation", &SizeCondition::relation},
-                      Field{"where", &SizeCondition::where});
+                      Field{"where", &SizeCondition::where}, Field{"is_of_shapes", &SizeCondition::is_of_shapes});
   }
 };
 
@@ -129,9 +132,15 @@ struct SizeProgram {
 // example: there is one for each size alone, so that two that are equal in every run may have different ones.
 enum class SizesOf : std::uint8_t { inputs, data };
 
-// Not for several threads at a time, but for evaluate().
+// Not for several threads at a time, but for evaluate() and at_example().
 class Sizes {
  public:
+  // A table made of another's program.
+  struct AtExample;
+  // The same sizes, expressions and conditions, with these sizes for the example; the program may be hostile, but what
+  // evaluate() said of it at these sizes is no error. Error: invalid_input.
+  static Result<AtExample> at_example(const SizeProgram& program, std::span<const std::int64_t> sizes);
+
   Sizes() = default;
   explicit Sizes(SizesOf of) : of_(of) {}
   Sizes(const Sizes&) = delete;
@@ -159,6 +168,15 @@ class Sizes {
 
   // Who is told to have asked, from now on.
   void set_asking(std::string where) { asking_ = std::move(where); }
+  // Whether it is a shape rule that asks; what it was before.
+  bool set_shape_rule_asks(bool asks);
+  // The shape rule that asked refuses what the example answered.
+  void note_refusal();
+  // What such rules asked last, as they would have it: with another example they may accept.
+  const std::vector<SizeCondition>& refused() const { return refused_; }
+  // Sizes near the example where the condition holds: one is another, or all that it is about are one number. Nothing
+  // where none is found.
+  std::optional<std::vector<std::int64_t>> example_for(const SizeCondition& condition) const;
   const std::vector<SizeCondition>& conditions() const { return conditions_; }
 
   // The value of every expression, by its index, for these sizes. Errors (usage): a size outside its range or no
@@ -179,6 +197,9 @@ class Sizes {
 
  private:
   void keep(SizeCondition condition);
+  // Of one expression; nothing where a number is beyond 64 bits.
+  std::optional<std::int64_t> value_of(std::int32_t expression, std::span<const std::int64_t> sizes) const;
+  std::vector<std::size_t> sizes_in(std::int32_t expression) const;
   SizeSum sum_of(const Dim& dim) const;
   Dim interned(SizeSum sum);
   Dim atom(SizeAtom atom);
@@ -200,9 +221,32 @@ class Sizes {
   std::map<SizeSum, std::int32_t> index_;
   std::vector<SizeCondition> conditions_;
   std::string asking_;
+  bool shape_rule_asks_ = false;
+  std::optional<SizeCondition> last_asked_;  // by a shape rule
+  std::vector<SizeCondition> refused_;
   bool is_full_ = false;
   SizesOf of_ = SizesOf::inputs;
   bool has_example_ = true;
+};
+
+struct Sizes::AtExample {
+  std::shared_ptr<Sizes> sizes;
+  std::vector<Dim> dims;  // what each expression of the program is there, by its index
+};
+
+// While it lives, a shape rule asks. Null: there is no table.
+class ShapeRuleAsks {
+ public:
+  explicit ShapeRuleAsks(Sizes* sizes) : sizes_(sizes), before_(sizes != nullptr && sizes->set_shape_rule_asks(true)) {}
+  ~ShapeRuleAsks() {
+    if (sizes_ != nullptr) sizes_->set_shape_rule_asks(before_);
+  }
+  ShapeRuleAsks(const ShapeRuleAsks&) = delete;
+  ShapeRuleAsks& operator=(const ShapeRuleAsks&) = delete;
+
+ private:
+  Sizes* sizes_;
+  bool before_;
 };
 
 // Whether they can be equal, where something is only right if they are: from then on they have to be. An example of

@@ -46,11 +46,11 @@ std::vector<CompileRequest> wanted_requests(const BenchArguments& arguments, con
   return requests;
 }
 
-// Why layers that could be in int8 are not, where that was asked for.
+// Why layers that could be in int8 are not, where that was asked for; which sizes are timed, where nobody said it.
 void print_choice(const v1::ModelInfo& info) {
   if (info.plans.empty()) return;
   for (const std::string& note : info.plans[0].notes) {
-    if (note.starts_with("auto: ")) fmt::print("  {}\n", note);
+    if (note.starts_with("auto: ") || note.starts_with("sizes: ")) fmt::print("  {}\n", note);
   }
 }
 
@@ -194,6 +194,7 @@ Result<std::vector<BenchRun>> measure(const BenchArguments& arguments, const std
 int run_bench(const BenchArguments& arguments) {
   auto request = request_for(arguments.compile, arguments.models);
   if (!request) return report(request.errors());
+  request->plans_examples = true;
   const auto contexts = contexts_of(arguments.contexts, request->threads);
   if (!contexts) return report(contexts.errors());
   // What `auto` measures with is what a request will run with.

@@ -216,6 +216,7 @@ int explain_parts(const ExplainArguments& arguments, const v1::CompiledModel& co
 int run_explain(ExplainArguments& arguments) {
   auto request = request_for(arguments.compile, {{arguments.model}});
   if (!request) return report(request.errors());
+  request->plans_examples = true;
   auto given = read_inputs(arguments.inputs);
   if (!given) return report(given.errors());
   arguments.options.fill = filled_with(std::move(*given));

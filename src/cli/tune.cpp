@@ -163,6 +163,7 @@ Result<TuneReport> tune_model(const TuneArguments& arguments, const CompileReque
 int run_tune(const TuneArguments& arguments) {
   auto request = request_for(arguments.compile, {{arguments.model}});
   if (!request) return report(request.errors());
+  request->plans_examples = true;
   const std::string& target = request->options.target;
   if (v1::is_compiled(arguments.model) || (target != "host" && target != "cuda"))
     return report({.kind = ErrorKind::usage,

@@ -26,10 +26,10 @@ struct Attrs::Holder final : Attrs::Concept {
   std::string to_string() const override { return print(held); }
   std::string structure() const override { return print_structure(held); }
   Bytes encoded() const override { return encode(held); }
-  Attrs closed(std::span<const std::int64_t> values) const override {
-    T numbers = held;
-    close_extents(numbers, values);
-    return numbers;
+  Attrs with_extents(std::span<const Dim> dims) const override {
+    T changed = held;
+    replace_extents(changed, dims);
+    return changed;
   }
   bool equals(const Concept& other) const override {
     return other.type() == typeid(T) && *static_cast<const T*>(other.value()) == held;

@@ -78,9 +78,16 @@ ValueId Graph::add_extents(std::string name, DType dtype, const Shape& shape, st
 }
 
 Status Graph::close(std::span<const std::int64_t> values) {
+  const std::vector<Dim> dims(values.begin(), values.end());
   for (Value& value : values_) {
     Fact& fact = value.fact;
     for (int axis = 0; axis < fact.shape.rank(); ++axis) fact.shape[axis] = fact.shape[axis].at(values);
+    if (!checked_elements(fixed(fact.shape.dims()))) {
+      return Error{.kind = ErrorKind::usage,
+                   .where = "value '" + value.name + "'",
+                   .found = "shape " + fact.shape.to_string(),
+                   .expected = "at most 2^33 elements"};
+    }
     if (fact.extents == nullptr || fact.constant == nullptr) continue;
     Tensor numbers(fact.dtype, fact.shape);
     for (std::size_t i = 0; i < fact.extents->size(); ++i)
@@ -90,7 +97,7 @@ Status Graph::close(std::span<const std::int64_t> values) {
   }
   for (const NodeId id : order_) {
     Node& node = nodes_[static_cast<std::size_t>(id.index)];
-    node.attrs = node.attrs.closed(values);
+    node.attrs = node.attrs.with_extents(dims);
   }
   sizes_ = nullptr;
   return verify(*this);
@@ -102,7 +109,9 @@ Result<NodeId> Graph::add_node(const OpSpec& spec, Attrs attrs, std::vector<Valu
   std::vector<const Fact*> facts;
   for (ValueId input : inputs) facts.push_back(input.exists() ? &fact(input) : nullptr);
   if (sizes_ != nullptr) sizes_->set_asking("node '" + name + "'");
+  const ShapeRuleAsks asks(sizes_.get());
   auto inferred = infer_checked(spec, attrs, facts);
+  if (!inferred && sizes_ != nullptr) sizes_->note_refusal();
   if (!inferred) return std::move(inferred).errors();
   const NodeId id{static_cast<int>(nodes_.size())};
   std::vector<ValueId> outputs;

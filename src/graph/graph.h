@@ -52,6 +52,8 @@ class Graph {
   ValueId add_constant(std::string name, std::shared_ptr<const Tensor> tensor);
   // A list or scalar of extents, in type s64 or s32.
   ValueId add_extents(std::string name, DType dtype, const Shape& shape, std::vector<Dim> extents);
+  // Of such a one whose extents are numbers: a constant like others.
+  void forget_extents(ValueId id) { values_[static_cast<std::size_t>(id.index)].fact.extents = nullptr; }
   // Infers the outputs' facts; on an error the graph is unchanged.
   Result<NodeId> add_node(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, std::string name,
                           std::string origin = {});

@@ -69,8 +69,8 @@ class Attrs {
   // What of them shapes the work: see print_structure.
   std::string structure() const { return model_->structure(); }
   Bytes encoded() const { return model_->encoded(); }
-  // With numbers for open extents, from among `values` (Sizes::evaluate).
-  Attrs closed(std::span<const std::int64_t> values) const { return model_->closed(values); }
+  // With what stands for each open extent among `dims`: numbers (Sizes::evaluate), or expressions of another table.
+  Attrs with_extents(std::span<const Dim> dims) const { return model_->with_extents(dims); }
   bool operator==(const Attrs& other) const { return model_->equals(*other.model_); }
 
  private:
@@ -81,7 +81,7 @@ class Attrs {
     virtual std::string to_string() const = 0;
     virtual std::string structure() const = 0;
     virtual Bytes encoded() const = 0;
-    virtual Attrs closed(std::span<const std::int64_t> values) const = 0;
+    virtual Attrs with_extents(std::span<const Dim> dims) const = 0;
     virtual bool equals(const Concept& other) const = 0;
   };
   template <class T>

@@ -11,6 +11,7 @@ Error broken(const std::string& where, std::string found, std::string expected) 
 }
 
 void check_facts(const Graph& graph, const Node& node, Errors& errors) {
+  const ShapeRuleAsks asks(graph.sizes().get());
   auto inferred = infer_checked(*node.spec, node.attrs, graph.input_facts(node));
   if (!inferred) {
     for (const Error& error : inferred.errors())

@@ -85,6 +85,20 @@ void GraphBuilder::add_sizes(SizesOf of) {
   if (options.tables != nullptr) options.tables->push_back(sizes);
 }
 
+namespace {
+
+// By what exporters call it ("batch_size", "num_channels", "sequence_length"), then by its place.
+std::int64_t usual_size(const std::string& name, std::size_t axis, std::size_t rank, const ImportOptions& options) {
+  constexpr std::int64_t kColours = 3;
+  const auto says = [&](const char* word) { return name.find(word) != std::string::npos; };
+  if (says("batch") || axis == 0) return options.example_batch;
+  if (says("sequence") || says("length")) return options.example_length;
+  if (says("channels")) return kColours;
+  return rank >= 4 ? options.example_side : options.example_length;
+}
+
+}  // namespace
+
 // Of one symbol in all inputs; a dimension without a name of its own is one by itself.
 std::optional<Dim> GraphBuilder::open_size(const DeclaredInput& input, std::size_t axis, const Extent* given,
                                            const std::string& place) {
@@ -92,7 +106,7 @@ std::optional<Dim> GraphBuilder::open_size(const DeclaredInput& input, std::size
   const DeclaredDim& declared = (*input.dims)[axis];
   const bool is_named = !declared.symbol.empty() && std::isalpha(static_cast<unsigned char>(declared.symbol[0])) != 0;
   const std::string name = is_named ? declared.symbol : input.name + "." + std::to_string(axis);
-  if (const auto known = open_.find(name); known != open_.end()) return known->second;
+  if (const auto same = open_.find(name); same != open_.end()) return same->second;
   const Extent possible(declared.lowest.value_or(1), declared.highest.value_or(kMost));
   const Extent asked = given == nullptr ? possible : *given;
   const std::int64_t step = asked.step, lowest = (asked.lowest + step - 1) / step * step;
@@ -103,9 +117,9 @@ std::optional<Dim> GraphBuilder::open_size(const DeclaredInput& input, std::size
   }
   if (graph.sizes() == nullptr) add_sizes(SizesOf::inputs);
   const auto told = options.examples.find(input.name);
-  std::int64_t usual = axis == 0                 ? options.example_batch
-                       : input.dims->size() >= 4 ? options.example_side
-                                                 : options.example_length;
+  const auto known = options.example_sizes.find(name);
+  std::int64_t usual = usual_size(name, axis, input.dims->size(), options);
+  if (known != options.example_sizes.end()) usual = known->second;
   if (axis > 0 && told != options.examples.end() && axis < told->second.size()) usual = told->second[axis];
   const std::int64_t example = std::clamp(usual, lowest, asked.highest) / step * step;
   const SizeRange range{lowest, asked.highest / step * step};

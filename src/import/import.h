@@ -30,6 +30,8 @@ struct ImportOptions {
   std::int64_t example_side = 224;
   // And of every other dimension: of tokens, frames or samples.
   std::int64_t example_length = 48;
+  // What single sizes are taken to be instead, by their names.
+  std::map<std::string, std::int64_t> example_sizes;
   // Input name -> shape that other dimensions are taken to be then, instead of usual ones, where it is in their range.
   std::map<std::string, std::vector<std::int64_t>> examples;
   // Then: so do first dimensions of 1 that a file may mean as its batch (TFLite without signatures).

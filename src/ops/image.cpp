@@ -144,8 +144,13 @@ Problem check_conv(const ConvShapes& conv, const OpenShape& x, const OpenShape& 
   if (auto problem = check_window(conv.window, image.sizes.size())) return problem;
   if (!std::equal(kernel.sizes.begin(), kernel.sizes.end(), conv.window.kernel.begin(), conv.window.kernel.end()))
     return shape_error("w", "shape " + w.to_string(), "a kernel of " + OpenShape(conv.window.kernel).to_string());
-  const std::int64_t channels = image.channels, results = kernel.batch;
+  const std::int64_t results = kernel.batch;
   if (auto problem = check_range("groups", conv.groups, 1, std::max<std::int64_t>(1, results))) return problem;
+  // Before anything reads an example of open channels: the weights say how many there are.
+  const Dim demanded = kernel.channels * conv.groups;
+  if (!image.channels.is_number() && image.channels != demanded)
+    return shape_error("w", to_string(demanded) + " channels", to_string(image.channels));
+  const std::int64_t channels = image.channels;
   if (results % conv.groups != 0 || channels % conv.groups != 0) {
     return shape_error("groups", std::to_string(conv.groups),
                        "a divisor of " + std::to_string(channels) + " and " + std::to_string(results) + " channels");

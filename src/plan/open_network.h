@@ -1,5 +1,5 @@
-// OpenNetwork: a lowered graph whose sizes are open, as data, and what a planner needs to plan it for sizes that a run
-// brings. Part of plan/.
+// OpenNetwork: a lowered graph whose sizes are open, as data, what it was before, and what a planner needs to plan it
+// for sizes that a run brings. Part of plan/.
 //
 // planner/ makes it of a graph and plans from it, artifact/ writes and reads it, run/ asks for plans.
 #ifndef OCTAVO_PLAN_OPEN_NETWORK_H_
@@ -36,7 +36,7 @@ struct StoredScale {
 
 inline constexpr std::int64_t kNoConstant = -1;
 
-// Extents are numbers, some of which stand for expressions of OpenNetwork::sizes (see `encoded` in base/dim.h).
+// Extents are numbers, some of which stand for expressions of StoredGraph::sizes (see `encoded` in base/dim.h).
 struct StoredValue {
   std::string name;
   DType dtype = DType::f32;
@@ -68,6 +68,21 @@ struct StoredNode {
   }
 };
 
+struct StoredGraph {
+  SizeProgram sizes;
+  std::vector<StoredValue> values;
+  std::vector<StoredNode> nodes;  // each after those that make its inputs
+  std::vector<std::int32_t> inputs, outputs;
+  std::vector<std::string> output_names;
+
+  bool operator==(const StoredGraph&) const = default;
+  static constexpr auto fields() {
+    return std::tuple(Field{"sizes", &StoredGraph::sizes}, Field{"values", &StoredGraph::values},
+                      Field{"nodes", &StoredGraph::nodes}, Field{"inputs", &StoredGraph::inputs},
+                      Field{"outputs", &StoredGraph::outputs}, Field{"output_names", &StoredGraph::output_names});
+  }
+};
+
 // A kernel's measured time for a call on one thread of the machine that the network was compiled for.
 struct CallTime {
   std::string call;  // describe_call (planner/measurement_log.h)
@@ -91,27 +106,25 @@ struct OpenNetwork {
   std::vector<CallTime> times;           // of the tuning log, by their keys; they overrule predictions
   std::vector<PlanIsland> islands;       // for the report of every plan, where it does not wait
   std::vector<std::string> notes;        // likewise, always
-  SizeProgram sizes;
   // Its weights are the model's constants [0, weight_bytes), which only planning reads: who opens the file does not.
   std::uint64_t weight_bytes = 0;
   std::uint64_t weight_checksum = 0;  // artifact/checksum.h
-  std::vector<StoredValue> values;
-  std::vector<StoredNode> nodes;  // each after those that make its inputs
-  std::vector<std::int32_t> inputs, outputs;
-  std::vector<std::string> output_names;
+  StoredGraph graph;
+  // Not empty where conditions of `graph` came of lowering it: what the file said, as imported and quantized, by which
+  // examples of sizes it may have been read differently. Sizes at which `graph` does not hold are lowered from the
+  // first of these that does.
+  std::vector<StoredGraph> unlowered;
 
   bool operator==(const OpenNetwork&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"precision", &OpenNetwork::precision}, Field{"machine", &OpenNetwork::machine},
-                      Field{"allow_reference", &OpenNetwork::allow_reference},
-                      Field{"batch_order", &OpenNetwork::batch_order},
-                      Field{"waits_for_sizes", &OpenNetwork::waits_for_sizes},
-                      Field{"kept_in_f32", &OpenNetwork::kept_in_f32}, Field{"times", &OpenNetwork::times},
-                      Field{"islands", &OpenNetwork::islands}, Field{"notes", &OpenNetwork::notes},
-                      Field{"sizes", &OpenNetwork::sizes}, Field{"weight_bytes", &OpenNetwork::weight_bytes},
-                      Field{"weight_checksum", &OpenNetwork::weight_checksum}, Field{"values", &OpenNetwork::values},
-                      Field{"nodes", &OpenNetwork::nodes}, Field{"inputs", &OpenNetwork::inputs},
-                      Field{"outputs", &OpenNetwork::outputs}, Field{"output_names", &OpenNetwork::output_names});
+    return std::tuple(
+        Field{"precision", &OpenNetwork::precision}, Field{"machine", &OpenNetwork::machine},
+        Field{"allow_reference", &OpenNetwork::allow_reference}, Field{"batch_order", &OpenNetwork::batch_order},
+        Field{"waits_for_sizes", &OpenNetwork::waits_for_sizes}, Field{"kept_in_f32", &OpenNetwork::kept_in_f32},
+        Field{"times", &OpenNetwork::times}, Field{"islands", &OpenNetwork::islands},
+        Field{"notes", &OpenNetwork::notes}, Field{"weight_bytes", &OpenNetwork::weight_bytes},
+        Field{"weight_checksum", &OpenNetwork::weight_checksum}, Field{"graph", &OpenNetwork::graph},
+        Field{"unlowered", &OpenNetwork::unlowered});
   }
 };
 

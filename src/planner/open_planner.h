@@ -15,8 +15,11 @@
 
 namespace octavo {
 
-// The graph part of a network: values, nodes, sizes. Its constants go into the pool.
-OpenNetwork open_network(const Graph& graph, ConstantSink& constants);
+// A graph with open sizes as data. Its constants go into the sink.
+StoredGraph stored_graph(const Graph& graph, ConstantSink& constants);
+
+// What a graph still holds by once it is at other sizes: not by what shape rules asked.
+void keep_decisions(SizeProgram& sizes);
 
 // The first dimension of the first input of a graph without open sizes; 1 where there is none.
 std::int64_t batch_of(const Graph& graph);
@@ -25,8 +28,8 @@ std::int64_t batch_of(const Graph& graph);
 std::vector<PlanIsland> told_islands(const std::vector<Island>& islands, const std::set<std::string>& kept);
 
 // The graph at these values (Sizes::evaluate), whose constants are borrowed from `constants`. Errors: invalid_input,
-// where the network, which may come from a hostile file, is none; what an operator says of the shapes that come of it.
-Result<Graph> graph_at(const OpenNetwork& network, const ConstantSource& constants,
+// where the graph, which may come from a hostile file, is none; what an operator says of the shapes that come of it.
+Result<Graph> graph_at(const StoredGraph& stored, const ConstantSource& constants,
                        std::span<const std::int64_t> values);
 
 }  // namespace octavo

@@ -44,7 +44,7 @@ PlanInfo plan_info(const Plan& plan) {
 }
 
 // What is open, in words.
-void add_sizes(const OpenNetwork& network, const Sizes& sizes, ModelInfo& info) {
+void add_sizes(const StoredGraph& network, const Sizes& sizes, ModelInfo& info) {
   for (const OpenSize& size : sizes.sizes())
     info.sizes.push_back({size.name, size.range.lowest, size.range.highest, size.step});
   const auto describe = [&](const std::vector<std::int32_t>& values, std::vector<OpenTensorInfo>& tensors) {
@@ -129,8 +129,8 @@ ModelInfo Access::info_of(const octavo::CompiledModel& model) {
   ModelInfo info = v1::info_of(model);
   if (model.program) add_program(model, info);
   if (!model.network) return info;
-  const auto sizes = Sizes::restored(model.network->sizes);
-  if (sizes) add_sizes(*model.network, **sizes, info);  // else loading says so
+  const auto sizes = Sizes::restored(model.network->graph.sizes);
+  if (sizes) add_sizes(model.network->graph, **sizes, info);  // else loading says so
   return info;
 }
 
@@ -191,7 +191,7 @@ Result<Model> Model::load(const CompiledModel& compiled, const LoadOptions& opti
 ModelInfo Model::info() const {
   const octavo::CompiledModel& compiled = impl_->model->compiled();
   ModelInfo info = info_of(compiled);
-  if (const Sizes* sizes = impl_->model->sizes()) add_sizes(*compiled.network, *sizes, info);
+  if (const Sizes* sizes = impl_->model->sizes()) add_sizes(compiled.network->graph, *sizes, info);
   return info;
 }
 

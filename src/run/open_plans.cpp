@@ -18,6 +18,9 @@ namespace {
 // Code that is emitted for a step, its parameters and what a context keeps of it take no more than this on average.
 constexpr std::uint64_t kBytesOfStep = 8192;
 
+// Networks that were lowered for sizes at which the file's does not hold; a model has a few ways to be lowered.
+constexpr std::size_t kMostLowered = 16;
+
 Error usage(std::string where, std::string found, std::string expected) {
   return {
       .kind = ErrorKind::usage, .where = std::move(where), .found = std::move(found), .expected = std::move(expected)};
@@ -48,12 +51,12 @@ Result<std::unique_ptr<OpenPlans>> OpenPlans::create(const CompiledModel& model,
                                                      std::vector<std::shared_ptr<const PreparedPlan>> prepared,
                                                      const LoadOptions& options) {
   if (Status status = check_speeds(model.network->machine); !status) return status.errors();
-  auto sizes = Sizes::restored(model.network->sizes);
+  auto sizes = Sizes::restored(model.network->graph.sizes);
   if (!sizes) return sizes.errors();
   std::unique_ptr<OpenPlans> plans(new OpenPlans(model, constants, options));
   plans->sizes_ = std::move(*sizes);
-  for (const std::int32_t input : model.network->inputs) {
-    if (input < 0 || static_cast<std::size_t>(input) >= model.network->values.size())
+  for (const std::int32_t input : model.network->graph.inputs) {
+    if (input < 0 || static_cast<std::size_t>(input) >= model.network->graph.values.size())
       return Error{.kind = ErrorKind::invalid_input,
                    .where = "open network",
                    .found = "input " + std::to_string(input),
@@ -70,7 +73,7 @@ Result<std::unique_ptr<OpenPlans>> OpenPlans::create(const CompiledModel& model,
 std::string OpenPlans::described(std::span<const Shape> inputs) const {
   std::string shapes, values;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const StoredValue& value = model_.network->values[static_cast<std::size_t>(model_.network->inputs[i])];
+    const StoredValue& value = model_.network->graph.values[static_cast<std::size_t>(model_.network->graph.inputs[i])];
     shapes += (shapes.empty() ? "input '" : ", input '") + value.name + "' " + inputs[i].to_string();
   }
   const auto sizes = sizes_of(inputs);
@@ -80,7 +83,7 @@ std::string OpenPlans::described(std::span<const Shape> inputs) const {
 }
 
 Result<OpenPlans::Key> OpenPlans::sizes_of(std::span<const Shape> inputs) const {
-  const OpenNetwork& network = *model_.network;
+  const StoredGraph& network = model_.network->graph;
   if (inputs.size() != network.inputs.size())
     return usage("inputs", std::to_string(inputs.size()) + " shapes", std::to_string(network.inputs.size()));
   std::vector<SizedInput> sized;
@@ -142,28 +145,55 @@ Result<std::shared_ptr<const PreparedPlan>> OpenPlans::make(const Key& sizes) {
                  .expected = "one of " + std::to_string(of_file_.size()) + " compiled sizes",
                  .hint = "Link octavo_planner too, or compile these sizes"};
   }
-  const auto values = sizes_->evaluate(sizes);
-  if (!values) return values.errors();
   if (const Status& intact = check_weights_once(); !intact) return intact.errors();
+  const auto at = network_at(sizes);
+  if (!at) return at.errors();
   const BatchOrder own = model_.network->batch_order;
-  auto plan = make(*values, own);
+  auto plan = make(*at, own);
   const bool is_other_error = !plan && plan.errors().front().kind != ErrorKind::resource;
   if (own != BatchOrder::automatic || is_other_error || fits(plan)) return plan;
   // The order that is predicted to be the fastest changes with the batch, so that a small one may take more than a
   // large one that fits; as long as there is an order that fits, it shall not be refused.
   for (const BatchOrder order : {BatchOrder::images, BatchOrder::steps}) {
-    auto smaller = make(*values, order);
+    auto smaller = make(*at, order);
     if (fits(smaller)) return smaller;
   }
   return plan;
+}
+
+Result<OpenPlans::At> OpenPlans::network_at(const Key& sizes) {
+  auto values = sizes_->evaluate(sizes);
+  // The model outlives who asks.
+  if (values) return At{{std::shared_ptr<const void>(), &*model_.network}, std::move(*values)};
+  return lowered_at(sizes, values.errors());
+}
+
+Result<OpenPlans::At> OpenPlans::lowered_at(const Key& sizes, const Errors& refusal) {
+  const std::lock_guard lock(lowering_);
+  for (const Lowered& lowered : lowered_) {
+    if (auto values = lowered.sizes->evaluate(sizes)) return At{lowered.network, std::move(*values)};
+  }
+  for (const StoredGraph& unlowered : model_.network->unlowered) {
+    const auto decisions = Sizes::restored(unlowered.sizes);
+    if (!decisions || !(*decisions)->evaluate(sizes)) continue;
+    auto network = linked_planner()->lower(*model_.network, unlowered, constants_, sizes, constants_);
+    if (!network) continue;
+    auto table = Sizes::restored(network->graph.sizes);
+    auto values = table ? (*table)->evaluate(sizes) : table.errors();
+    if (!values) continue;
+    if (lowered_.size() == kMostLowered) lowered_.erase(lowered_.begin());
+    lowered_.push_back({std::make_shared<const OpenNetwork>(std::move(*network)), std::move(*table)});
+    return At{lowered_.back().network, std::move(*values)};
+  }
+  return refusal;
 }
 
 bool OpenPlans::fits(const Result<std::shared_ptr<const PreparedPlan>>& plan) const {
   return plan && context_bytes(**plan, options_.threads) <= options_.context_bytes;
 }
 
-Result<std::shared_ptr<const PreparedPlan>> OpenPlans::make(std::span<const std::int64_t> values, BatchOrder order) {
-  auto plan = linked_planner()->plan(*model_.network, constants_, values, order, constants_);
+Result<std::shared_ptr<const PreparedPlan>> OpenPlans::make(const At& at, BatchOrder order) {
+  auto plan = linked_planner()->plan(*at.network, constants_, at.values, order, constants_);
   if (!plan) return plan.errors();
   // Preparing a plan may take much longer than making it: code for rows of a million pixels.
   if (plan->arena_bytes > options_.context_bytes)

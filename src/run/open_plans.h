@@ -60,8 +60,21 @@ class OpenPlans {
   // That the weights are those that were written: read once, by who plans first.
   const Status& check_weights_once();
   Result<Key> sizes_of(std::span<const Shape> inputs) const;
+  // A network that holds at some sizes.
+  struct Lowered {
+    std::shared_ptr<const OpenNetwork> network;
+    std::shared_ptr<const Sizes> sizes;
+  };
+  // The values of its expressions at some sizes, too.
+  struct At {
+    std::shared_ptr<const OpenNetwork> network;
+    std::vector<std::int64_t> values;
+  };
+  // The file's network, where it holds, or one that was lowered since, or is now.
+  Result<At> network_at(const Key& sizes);
+  Result<At> lowered_at(const Key& sizes, const Errors& refusal);
   Result<std::shared_ptr<const PreparedPlan>> make(const Key& sizes);
-  Result<std::shared_ptr<const PreparedPlan>> make(std::span<const std::int64_t> values, BatchOrder order);
+  Result<std::shared_ptr<const PreparedPlan>> make(const At& at, BatchOrder order);
   bool fits(const Result<std::shared_ptr<const PreparedPlan>>& plan) const;
   void keep(const Key& sizes, std::shared_ptr<const PreparedPlan> plan);
 
@@ -70,6 +83,9 @@ class OpenPlans {
   const LoadOptions options_;
   std::shared_ptr<const Sizes> sizes_;
   std::map<Key, std::shared_ptr<const PreparedPlan>> of_file_;
+
+  std::mutex lowering_;  // who holds it looks among lowered_, and lowers
+  std::vector<Lowered> lowered_;
 
   std::once_flag weights_once_;
   Status weights_ = ok_status();

@@ -21,6 +21,13 @@ class PlanProvider {
   // file, is none; unsupported; resource, where it needs more memory than a plan may.
   virtual Result<Plan> plan(const OpenNetwork& network, const ConstantSource& constants,
                             std::span<const std::int64_t> values, BatchOrder order, ConstantSink& packed) const = 0;
+
+  // The network lowered from `unlowered`, one of its own, with these for the example of its sizes (which hold there).
+  // What it has of constants that are not the file's goes to `constants`. Errors: as those of plan(); usage, where
+  // something of the file means another thing at these sizes.
+  virtual Result<OpenNetwork> lower(const OpenNetwork& network, const StoredGraph& unlowered,
+                                    const ConstantSource& source, std::span<const std::int64_t> sizes,
+                                    ConstantSink& constants) const = 0;
 };
 
 // The planner that this program links (octavo_planner), or null.

@@ -19,8 +19,8 @@ std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 // Loading says where there is no such value.
 DType type_of(const OpenNetwork& network, std::int32_t value) {
-  const bool exists = value >= 0 && at(value) < network.values.size();
-  return exists ? network.values[at(value)].dtype : DType::f32;
+  const bool exists = value >= 0 && at(value) < network.graph.values.size();
+  return exists ? network.graph.values[at(value)].dtype : DType::f32;
 }
 
 // A program of one part.
@@ -36,11 +36,11 @@ CompiledModel as_program(CompiledModel model) {
   };
   for (std::size_t i = 0; i < ports.inputs; ++i) {
     if (!model.plans.empty()) add(block.inputs, model.plans[0].inputs[i].name, model.plans[0].input(i).dtype);
-    else add(block.inputs, "input " + std::to_string(i), type_of(*model.network, model.network->inputs[i]));
+    else add(block.inputs, "input " + std::to_string(i), type_of(*model.network, model.network->graph.inputs[i]));
   }
   for (std::size_t i = 0; i < ports.outputs; ++i) {
     if (!model.plans.empty()) add(block.outputs, model.plans[0].outputs[i].name, model.plans[0].output(i).dtype);
-    else add(block.outputs, "output " + std::to_string(i), type_of(*model.network, model.network->outputs[i]));
+    else add(block.outputs, "output " + std::to_string(i), type_of(*model.network, model.network->graph.outputs[i]));
     program.output_names.push_back(program.values.back().name);
   }
   part.inputs = block.inputs;

@@ -258,4 +258,52 @@ std::string write_positions(const std::string& name) {
   return saved(net.builder, name);
 }
 
+std::string write_rows_with_additions(const std::string& name) {
+  Network net;
+  net.builder.input("x", DType::f32, {-1, -2, 32});
+  net.weights("a_w", Shape{32, 32}, 0.2f);
+  net.weights("b_w", Shape{32, 32}, 0.2f);
+  net.node("Add", {net.node("MatMul", {"x", "a_w"}, "a"), "x"}, "b");
+  net.node("Add", {"b", net.node("MatMul", {"b", "b_w"}, "c")}, "y");
+  net.builder.output("y");
+  return saved(net.builder, name);
+}
+
+std::string write_size_decisions(const std::string& name) {
+  Network net;
+  net.builder.input("x", DType::f32, {-1, -2, 16});
+  net.weights("a_w", Shape{16, 16}, 0.3f);
+  net.node("Add", {net.node("MatMul", {"x", "a_w"}, "a"), "x"}, "b");
+  // Rows up to the eighth, as many as there are.
+  net.node("Slice", {"b", net.ints("from", {0}), net.ints("to", {8}), net.ints("along", {1})}, "head");
+  net.node("ReduceMax", {"head"}, "most", {{"axes", Ints{1}}, {"keepdims", std::int64_t{1}}});
+  net.node("Sub", {"b", "most"}, "c");
+  // Its own rows turned over, which is itself where there is one.
+  net.node("Slice",
+           {"c", net.ints("last", {-1}), net.ints("first", {-100000}), net.ints("rows", {1}), net.ints("back", {-1})},
+           "turned");
+  net.node("Add", {"turned", "b"}, "d");
+  net.node("Transpose", {"d"}, "e", {{"perm", Ints{1, 0, 2}}});
+  net.extent("x", 0, "n"), net.extent("x", 1, "l");
+  net.node("Concat", {"n", "l", net.ints("channels", {16})}, "as_x", {{"axis", std::int64_t{0}}});
+  net.node("Reshape", {"e", "as_x"}, "f");
+  net.node("Add", {"f", "x"}, "y");
+  net.builder.output("y");
+  return saved(net.builder, name);
+}
+
+std::string write_patches(const std::string& name, int channels, int positions) {
+  Network net;
+  net.builder.input("x", DType::f32, {-1, -2, -3, -4});
+  net.weights("w", Shape{8, channels, 8, 8}, 0.1f);
+  net.node("Conv", {"x", "w"}, "a", {{"strides", Ints{8, 8}}});
+  net.node("Reshape", {"a", net.ints("flat", {0, 0, -1})}, "b");
+  net.node("Transpose", {"b"}, "rows", {{"perm", Ints{0, 2, 1}}});
+  if (positions > 0) net.weights("table", Shape{1, positions, 8}, 1.0f);
+  const std::string placed = positions > 0 ? net.node("Add", {"rows", "table"}, "placed") : "rows";
+  net.node("Relu", {placed}, "y");
+  net.builder.output("y");
+  return saved(net.builder, name);
+}
+
 }  // namespace octavo::testing

@@ -30,6 +30,16 @@ std::string write_masked_encoder(const std::string& name);
 // positions.
 std::string write_positions(const std::string& name);
 
+// x [N, L, 32] -> [N, L, 32]: products with what they are made of added to them, as blocks of transformers end.
+std::string write_rows_with_additions(const std::string& name);
+
+// x [N, L, 16] -> [N, L, 16]: sums with what has an axis of 1 in some sizes, rows up to a fixed place, a product.
+std::string write_size_decisions(const std::string& name);
+
+// x [N, C, H, W] -> rows [N, patches, 8]: patches of 8x8 pixels of `channels`, to which a table of so many positions is
+// added (0: none). No name says what a dimension is.
+std::string write_patches(const std::string& name, int channels, int positions);
+
 }  // namespace octavo::testing
 
 #endif  // OCTAVO_TESTS_API_OPEN_NETWORKS_H_

@@ -56,7 +56,7 @@ Result<CompiledModel> compile_network(Graph graph, const Way& way, int& referenc
   ConstantPool constants;
   CompiledModel compiled;
   if (graph.sizes() != nullptr) {
-    compiled.network = open_network(graph, constants);
+    compiled.network.emplace().graph = stored_graph(graph, constants);
     compiled.network->weight_bytes = constants.seal();
     compiled.network->precision = way.precision;
     compiled.network->machine = way.machine;

@@ -41,11 +41,12 @@ std::optional<BiasAddition> bias_addition(const Graph& graph, const Node& produc
   if (reader == nullptr || !is_binary(reader->attrs, BinaryKind::add)) return std::nullopt;
   const ValueId bias = reader->inputs[0] == product.outputs[0] ? reader->inputs[1] : reader->inputs[0];
   const Fact& fact = graph.fact(bias);
-  const bool is_known = fact.is_constant() || quantized_constant(graph, bias).has_value();
+  // First, so that nothing is asked of the sizes of what else is added.
+  if (!fact.is_constant() && !quantized_constant(graph, bias)) return std::nullopt;
   const bool is_per_column =
       fact.shape.rank() >= 1 && fact.shape.elements() == columns && fact.shape[fact.shape.rank() - 1] == columns;
-  const bool keeps_shape = graph.fact(reader->outputs[0]).shape == graph.fact(product.outputs[0]).shape;
-  if (!is_known || !is_per_column || !keeps_shape) return std::nullopt;
+  const bool keeps_shape = is_same(graph.fact(reader->outputs[0]).shape, graph.fact(product.outputs[0]).shape);
+  if (!is_per_column || !keeps_shape) return std::nullopt;
   return BiasAddition{reader, bias};
 }
 
