@@ -70,7 +70,8 @@ Status check_profile(FileFormat format, const std::string& file, const ImportOpt
   const Profile profile = *options.profile;
   const Profile own = format == FileFormat::tflite ? Profile::tflite_xnnpack
                                                    : (format == FileFormat::zip ? Profile::pt2e : Profile::onnx);
-  if (profile == own || (format == FileFormat::tflite && is_fixed_point(profile))) return ok_status();
+  if (profile == own || (format == FileFormat::tflite && is_fixed_point(profile) && is_of_whole_files(profile)))
+    return ok_status();
   const std::string expected =
       format == FileFormat::tflite ? "tflite-xnnpack, tflite-double or tflite-single" : std::string(name_of(own));
   return Error{ErrorKind::usage, file, "rounding " + std::string(name_of(profile)),

@@ -85,6 +85,17 @@ TEST(LiteRtVectors, TfliteXnnpackIsWhatLiteRtComputesByDefault) {
   }
 }
 
+// What single operators have is no rounding of a file.
+TEST(LiteRtVectors, ProfilesOfOperatorsAreNotAskedFor) {
+  const std::string path = (litert_vectors_folder() / "add_s8.tflite").string();
+  for (const Profile profile : {Profile::tflite_optimized, Profile::tflite_real, Profile::tflite_joined}) {
+    EXPECT_FALSE(profile_named(name_of(profile)));
+    const auto model = import_model(path, {.profile = profile});
+    ASSERT_FALSE(model.ok());
+    EXPECT_EQ(model.errors()[0].kind, ErrorKind::usage);
+  }
+}
+
 // One rounding instead of two: at most one step apart, and sometimes apart.
 TEST(LiteRtVectors, TfliteSingleIsAStepFromTfliteDouble) {
   int apart = 0;

@@ -22,17 +22,19 @@ TEST(FixedTable, LogisticRoundsItsExponential) {
   EXPECT_EQ(y.as<std::uint8_t>()[1], 187);
 }
 
-// -91 times the factor is -83 halves: LiteRT's kernel for 16 elements at a time rounds up, the reference kernels away
-// from 0.
+// -91 times the factor is -83 halves: LiteRT's kernel for 16 elements at a time rounds up, the reference kernels, and
+// what follows the last 16 elements, away from 0.
 TEST(FixedTable, OptimizedKernelsRoundUpTwice) {
   for (const auto& [profile, expected] : {std::pair(Profile::tflite_optimized, -41), {Profile::tflite_double, -42}}) {
     GraphBuilder b;
-    const ValueId x = b.dequantize(b.input(DType::u8, {1}), 0.45690728f, 99);
+    const ValueId x = b.dequantize(b.input(DType::u8, {3, 11}), 0.45690728f, 99);
     b.output(b.add(kQuantize, QuantizeAttrs{.to = DType::s8, .profile = profile},
                    {x, b.scalar(1.0f), b.zero_point(DType::s8, 0)}));
     EXPECT_EQ(rewrite(b.graph, "fixed_table", fixed_table).applied(), 1);
-    const std::vector<Tensor> inputs = {Tensor::of<std::uint8_t>(Shape{1}, std::vector<std::uint8_t>{8})};
-    EXPECT_EQ(evaluate(b.graph, inputs)->front().as<std::int8_t>()[0], expected);
+    const std::vector<Tensor> inputs = {Tensor::of<std::uint8_t>(Shape{3, 11}, std::vector<std::uint8_t>(33, 8))};
+    const Tensor y = evaluate(b.graph, inputs)->front();
+    EXPECT_EQ(y.shape(), (Shape{3, 11}));
+    for (int i = 0; i < 33; ++i) EXPECT_EQ(y.as<std::int8_t>()[i], i < 32 ? expected : -42) << i;
   }
 }
 

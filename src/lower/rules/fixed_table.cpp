@@ -7,6 +7,9 @@
 
 #include "base/fixed_point.h"
 #include "lower/quantized_value.h"
+#include "ops/concat/concat.h"
+#include "ops/reshape/reshape.h"
+#include "ops/slice/slice.h"
 #include "ops/table/table.h"
 #include "ops/unary/unary.h"
 
@@ -143,6 +146,47 @@ Tensor table_of(const Function& function, const QuantType& x, const Quantized& e
   return table;
 }
 
+ValueId looked_up_in(Patch& patch, const Node& named, ValueId x, Tensor table, std::string_view suffix) {
+  const ValueId constant = patch.constant(named.name + std::string(suffix) + "/table", std::move(table));
+  return patch.add(kTable, NoAttrs{}, {x, constant}, named.name + std::string(suffix), named.origin);
+}
+
+// LiteRT's optimised conversion takes so many elements at a time, and those that are left as the reference kernel does.
+constexpr std::int64_t kTogether = 16;
+
+// The table of those that are left, where some are and it is another one.
+std::optional<Tensor> table_of_rest(const Graph& graph, const FixedTableSource& source, const Quantized& end,
+                                    const Tensor& table) {
+  const Dim elements = graph.fact(end.y).shape.elements();
+  if (source.unary != nullptr || end.profile != Profile::tflite_optimized || !elements.is_number() ||
+      elements % kTogether == 0)
+    return std::nullopt;
+  Tensor rest = table_of(function_of(source, Profile::tflite_double, end.type), source.x.type, end);
+  return rest == table ? std::nullopt : std::optional(std::move(rest));
+}
+
+ValueId in_two_parts(Patch& patch, const Node& named, const FixedTableSource& source, const Quantized& end,
+                     Tensor table, Tensor rest) {
+  const std::vector<Dim> dims = patch.fact(end.y).shape.to_vector();
+  const std::int64_t elements = patch.fact(end.y).shape.elements().fixed(), whole = elements - elements % kTogether;
+  const auto shaped = [&](ValueId x, std::vector<Dim> shape, std::string_view suffix) {
+    return patch.add(kReshape, ReshapeAttrs{std::move(shape)}, {x}, named.name + std::string(suffix), named.origin);
+  };
+  const auto part = [&](ValueId x, std::int64_t start, std::int64_t size, std::string_view suffix) {
+    return patch.add(kSlice, SliceAttrs{{start}, {1}, {size}}, {x}, named.name + std::string(suffix), named.origin);
+  };
+  if (whole == 0) return looked_up_in(patch, named, source.x.q, std::move(rest), "");
+  const ValueId flat = shaped(source.x.q, {elements}, "/flat");
+  const ValueId first =
+      looked_up_in(patch, named, part(flat, 0, whole, "/whole"), std::move(table), "/whole_looked_up");
+  const ValueId last =
+      looked_up_in(patch, named, part(flat, whole, elements - whole, "/rest"), std::move(rest), "/rest_looked_up");
+  for (const ValueId y : {first, last}) patch.set_quant(y, end.type.params());
+  const ValueId joined = patch.add(kConcat, ConcatAttrs{0}, {first, last}, named.name + "/joined", named.origin);
+  patch.set_quant(joined, end.type.params());
+  return shaped(joined, dims, "");
+}
+
 }  // namespace
 
 Match fixed_table(const Graph& graph, const Node& node) {
@@ -161,8 +205,10 @@ Match fixed_table(const Graph& graph, const Node& node) {
   }
   const Node& named = source->unary == nullptr ? node : *source->unary;
   Patch patch(graph);
-  const ValueId constant = patch.constant(named.name + "/table", table_of(function, source->x.type, *end));
-  const ValueId y = patch.add(kTable, NoAttrs{}, {source->x.q, constant}, named.name, named.origin);
+  Tensor table = table_of(function, source->x.type, *end);
+  auto rest = table_of_rest(graph, *source, *end, table);
+  const ValueId y = rest ? in_two_parts(patch, named, *source, *end, std::move(table), *std::move(rest))
+                         : looked_up_in(patch, named, source->x.q, std::move(table), "");
   patch.set_quant(y, end->type.params());
   patch.replace(end->y, y);
   return patch;
