@@ -108,6 +108,9 @@ struct CompileOptions {
 
   // Whose formulas quantized operators follow: of a TFLite file one of the tflite_ ones; none: the format's own.
   std::optional<Profile> rounding;
+  // Of random operators that have no seed in the file; none: by the clock. They draw when a model is compiled: all runs
+  // of it have the same numbers.
+  std::optional<std::uint64_t> seed;
   // A float operator, input or output is an error (unsupported); those of an fp32 file become 8-bit with its scales.
   bool integer_only = false;
   BatchOrder batch_order = BatchOrder::automatic;

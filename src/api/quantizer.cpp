@@ -105,6 +105,7 @@ ImportOptions import_options(const CompileOptions& options, const OwnOptions& ow
   return {.examples = options.planned_shapes.empty() ? InputShapes{} : options.planned_shapes.front(),
           .shapes = options.shapes,
           .dequantizes_dynamic = has_calibration(options, own) || options.precision == Precision::fp32,
+          .seed = options.seed,
           .profile = options.rounding};
 }
 

@@ -308,6 +308,11 @@ void add_compile_options(CLI::App& verb, CompileArguments& arguments, Batches ba
                       "formulas of a quantized TFLite file: tflite-xnnpack (default: what LiteRT computes), "
                       "tflite-double (its reference kernels) or tflite-single")
           ->type_name("PROFILE"));
+  if (verb.get_option_no_throw("--seed") == nullptr)
+    add(verb.add_option("--seed", options.seed,
+                        "of random operators that have none in the file; default: the clock. The compiled model keeps "
+                        "their numbers")
+            ->type_name("N"));
   add(add_word_option(verb, "--batch-order", options.batch_order, kBatchOrders,
                       "steps: a batch goes through one kernel after the other; images: image by image as far as the "
                       "operators allow; or auto: as predicted")

@@ -128,6 +128,7 @@ class GraphBuilder {
   bool widens_halves = false;       // operators on f16 and bf16 compute in f32 and round; between two, f32 is passed on
   bool folds_integer_casts = true;  // false: a cast of 8-bit constants stays visible
   bool fixes_sizes = false;         // shapes that are given must agree with the file's sizes, and symbols with another
+  int loops = 0;                    // that what is read now stands in
   std::string scope;                // before an operator in messages: "subgraph 0, "
 
   std::vector<ModelState> states;  // inputs that the engine of the file begins itself
@@ -216,6 +217,7 @@ class NodeBuilder {
   }
 
   GraphBuilder& built() { return built_; }
+  const std::string& name() const { return name_; }
 
  protected:
   void record(ErrorKind kind, std::string_view what, std::string found, std::string expected);

@@ -41,8 +41,9 @@ struct ImportOptions {
   // Where it is set, tables of open sizes are added, also of a file that is refused: their conditions are what was
   // answered by examples.
   std::vector<std::shared_ptr<const Sizes>>* tables = nullptr;
-  bool dequantizes_dynamic = false;  // files of integer weights beside float activations are read as fp32
-  std::optional<Profile> profile;    // rounding of quantized operators; none: that of the file's format
+  bool dequantizes_dynamic = false;   // files of integer weights beside float activations are read as fp32
+  std::optional<std::uint64_t> seed;  // of random numbers that have none in the file; none: the clock's
+  std::optional<Profile> profile;     // rounding of quantized operators; none: that of the file's format
   std::map<std::string, Tensor>
       bound_inputs;  // inputs that become constants (a compiler needs them so); used by conformance tests
 };

@@ -192,6 +192,23 @@ struct ReverseArgs {
 };
 ValueId reverse_sequence(NodeBuilder& in, const ReverseArgs& args);
 
+// ---- random numbers (random.cpp) ----
+
+// f32 numbers that a seed and each element's position decide; without a seed of the file's that of the options, which
+// gives every operator numbers of its own, or the clock's. An error in loops.
+struct RandomArgs {
+  Extents shape;
+  std::optional<std::uint64_t> seed;
+  float scale = 1.0f, offset = 0.0f;
+};
+// offset + scale * u, u in [0, 1) a multiple of 2^-24.
+ValueId random_uniform(NodeBuilder& in, const RandomArgs& args, std::string_view suffix = {});
+// offset + scale * a number of the standard normal distribution.
+ValueId random_normal(NodeBuilder& in, const RandomArgs& args, std::string_view suffix = {});
+// `count` classes for each row of logits [batch, classes], as their softmax has them: s64 [batch, count].
+ValueId random_classes(NodeBuilder& in, ValueId logits, std::int64_t count, std::optional<std::uint64_t> seed,
+                       std::string_view suffix = {});
+
 // ---- sums, products, normalisations (products.cpp) ----
 
 struct ReduceArgs {

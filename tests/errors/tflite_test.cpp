@@ -146,14 +146,6 @@ TEST(TfliteErrors, UnknownOperatorsAllAtOnce) {
       << message;
 }
 
-TEST(TfliteErrors, RandomNumbers) {
-  Simple simple;
-  simple.op.code = 148;
-  EXPECT_EQ(message_of(simple.import(), ErrorKind::unsupported),
-            "test.tflite: subgraph 0, operator 0 (RANDOM_UNIFORM): found random numbers, which are others in every "
-            "run, expected answers that depend on the inputs alone");
-}
-
 TEST(TfliteErrors, SubgraphsOfOperators) {
   const auto message = [](std::int32_t yes, std::int32_t no, DType condition) {
     TfliteBuilder builder;

@@ -432,7 +432,10 @@ void GraphWalker::read_repeated(const Place& at, Repeated& loop) {
   for (int reading = 0;; ++reading) {
     part.blocks.assign(1, {});
     results.clear();
-    if (!read_body(at, loop, is_open, part.blocks[0], results)) return forget_outputs(at.node);
+    ++building_.loops;
+    const bool is_read = read_body(at, loop, is_open, part.blocks[0], results);
+    --building_.loops;
+    if (!is_read) return forget_outputs(at.node);
     if (!opens_more(at, loop, results, is_open)) break;
     if (reading == kMostReadings)
       return wrong(at, ErrorKind::unsupported, "", "shapes that keep changing", "shapes that a few axes change");

@@ -10,7 +10,7 @@ std::span<const Operator> all_operators() {
     std::vector<Operator> all;
     for (const auto& table :
          {kCounted, kDecoding, kElementwise, kImages, kLosses, kMicrosoftAttention, kOptimised, kProducts, kQonnx,
-          kQuantized, kRecurrent, kSampling, kSelection, kShaping, kSignals, kTransformers})
+          kQuantized, kRandom, kRecurrent, kSampling, kSelection, kShaping, kSignals, kTransformers})
       all.insert(all.end(), table.begin(), table.end());
     std::sort(all.begin(), all.end(), [](const Operator& a, const Operator& b) { return a.name < b.name; });
     return all;

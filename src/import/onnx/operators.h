@@ -24,7 +24,8 @@ struct Operator {
 };
 
 extern const std::span<const Operator> kCounted, kDecoding, kElementwise, kImages, kLosses, kMicrosoftAttention,
-    kOptimised, kProducts, kQonnx, kQuantized, kRecurrent, kSampling, kSelection, kShaping, kSignals, kTransformers;
+    kOptimised, kProducts, kQonnx, kQuantized, kRandom, kRecurrent, kSampling, kSelection, kShaping, kSignals,
+    kTransformers;
 
 // All of them, sorted by name.
 std::span<const Operator> all_operators();

@@ -287,9 +287,11 @@ void SubgraphWalker::read_while(const Place& at) {
     part.blocks[0].inputs = {kNoIndex, kNoIndex};
     part.blocks[0].outputs = {kNoIndex};
     std::vector<Handle> results, test;
-    if (!read_iteration(at, given->body_subgraph_index(), carried, is_open, part.blocks[0], results) ||
-        !read_iteration(at, given->cond_subgraph_index(), carried, is_open, part.blocks[1], test))
-      return;
+    ++building_.loops;
+    const bool is_read = read_iteration(at, given->body_subgraph_index(), carried, is_open, part.blocks[0], results) &&
+                         read_iteration(at, given->cond_subgraph_index(), carried, is_open, part.blocks[1], test);
+    --building_.loops;
+    if (!is_read) return;
     if (test.size() != 1 || results.size() != carried.size())
       return wrong(at, ErrorKind::invalid_input, "subgraphs",
                    std::to_string(test.size()) + " and " + std::to_string(results.size()) + " outputs",

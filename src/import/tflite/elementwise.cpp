@@ -170,10 +170,6 @@ ValueId read_fake_quant(OperatorReader& in) {
   return in.binary(B::add, in.binary(B::mul, whole, in.scalar(scale, "scale"), "scaled"), in.scalar(first, "offset"));
 }
 
-ValueId read_random(OperatorReader& in) {
-  return in.unsupported("", "random numbers, which are others in every run", "answers that depend on the inputs alone");
-}
-
 ValueId read_add_n(OperatorReader& in) {
   const std::vector<ValueId> values = in.values();
   ValueId sum = values[0];
@@ -275,14 +271,11 @@ constexpr OperatorEntry kElementwiseTable[] = {
     {"MAXIMUM", 2, 2, 1, kReal, read_binary<B::max>},
     {"MINIMUM", 2, 2, 1, kReal, read_binary<B::min>},
     {"MUL", 2, 2, 1, kReal, read_activated<B::mul, file::MulOptions>},
-    {"MULTINOMIAL", 2, 2, 1, kStored, read_random},
     {"NEG", 1, 1, 1, kReal, read_unary<U::neg>},
     {"NOT_EQUAL", 2, 2, 1, kReal, read_not_equal},
     {"POW", 2, 2, 1, kReal, read_binary<B::pow>},
     {"PRELU", 2, 2, 1, kReal, read_binary<B::prelu>},
     {"QUANTIZE", 1, 1, 1, kReal, read_quantize},
-    {"RANDOM_STANDARD_NORMAL", 1, 1, 1, kStored, read_random},
-    {"RANDOM_UNIFORM", 1, 1, 1, kStored, read_random},
     {"RELU", 1, 1, 1, kReal, read_unary<U::relu>},
     {"RELU6", 1, 1, 1, kReal, read_clip<0, 6>},
     {"RELU_0_TO_1", 1, 1, 1, kReal, read_clip<0, 1>},

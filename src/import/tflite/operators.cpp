@@ -27,8 +27,8 @@ const OperatorEntry* find(const ByName& all, std::string_view name) {
 
 const OperatorEntry* find_operator(int code, std::string_view custom) {
   static const ByName kBuiltin =
-      operators_joined({kConvolutions, kCounted, kElementwise, kImages, kMatrices, kRecurrentLayers, kReductions,
-                        kSelection, kShaping, kSpectra, kVolumes});
+      operators_joined({kConvolutions, kCounted, kElementwise, kImages, kMatrices, kRandom, kRecurrentLayers,
+                        kReductions, kSelection, kShaping, kSpectra, kVolumes});
   static const ByName kCustom = operators_joined({kDetection, kMediaPipe, kMediaPipeLandmarks});
   return code == kCustomCode ? find(kCustom, custom) : find(kBuiltin, builtin_name(code));
 }

@@ -22,8 +22,8 @@ struct OperatorEntry {
       OperatorReader&);  // gives output 0, still real where the operator takes real operands; sets others itself
 };
 
-extern const std::span<const OperatorEntry> kConvolutions, kCounted, kElementwise, kImages, kMatrices, kRecurrentLayers,
-    kReductions, kSelection, kShaping, kSpectra, kVolumes;
+extern const std::span<const OperatorEntry> kConvolutions, kCounted, kElementwise, kImages, kMatrices, kRandom,
+    kRecurrentLayers, kReductions, kSelection, kShaping, kSpectra, kVolumes;
 extern const std::span<const OperatorEntry> kDetection, kMediaPipe,
     kMediaPipeLandmarks;  // by the names that files give
 
