@@ -87,11 +87,6 @@ std::vector<BrokenCase> broken_graphs() {
                        .node({"Relu", {"b"}, {"y"}});
                  },
                  {"'first' (Add, opset 17), input 1", "'b'", "cycle"}),
-      graph_case("NodesOutOfOrder",
-                 [](ModelBuilder& builder) {
-                   builder.node({"Relu", {"a"}, {"y"}, {}, "", "late"}).node({"Relu", {"x"}, {"a"}});
-                 },
-                 {"'late' (Relu, opset 17), input 0", "'a'"}),
       graph_case("MissingInitializer",
                  [](ModelBuilder& builder) {
                    builder.node({"Conv", {"x", "weights"}, {"y"}, {}, "", "conv"});

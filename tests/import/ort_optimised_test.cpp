@@ -61,6 +61,17 @@ TEST(OrtOptimised, BlocksAreToldByChannels) {
   EXPECT_EQ(model->dialect, "ONNX fp32, weights in blocks of 16 channels");
 }
 
+TEST(OrtOptimised, BlocksOfWeightsThatAreComputedAreRefused) {
+  ModelBuilder builder(17);
+  builder.opset_import("com.microsoft.nchwc", 1);
+  builder.input("x", DType::f32, {1, 3, 4, 4}).input("w", DType::f32, {16, 3, 1, 1}).output("y");
+  builder.node({"Conv", {"x", "w"}, {"y"}, {}, "com.microsoft.nchwc", "c"});
+  const auto model = builder.import();
+  ASSERT_FALSE(model.ok());
+  const std::string error = to_string(model.errors());
+  EXPECT_NE(error.find("input 'W': found weights in blocks that are no initializer"), std::string::npos) << error;
+}
+
 TEST(OrtOptimised, ItsOwnFormatIsNamed) {
   const std::string bytes("\x28\0\0\0ORTM\x0c\0\x10\0", 12);
   const auto model = import_model(std::as_bytes(std::span(bytes)), "m.ort", {});

@@ -391,5 +391,45 @@ TEST(AtenPools, AdaptiveOverOneAxis) {
   EXPECT_EQ(pooled(4), (Values{1, 3, 5, 9}));
 }
 
+// Of the core set: what is put together of other operators; the answers are PyTorch's definitions.
+Values core_result(const std::string& name, const Tensor& x, std::vector<Argument> arguments, Shape shape,
+                   DType type = DType::f32) {
+  arguments.insert(arguments.begin(), {"self", kX0});
+  return result_of({.target = "aten." + name,
+                    .tensors = {x},
+                    .arguments = std::move(arguments),
+                    .shape = std::move(shape),
+                    .types = {type}});
+}
+
+TEST(AtenCore, ImagesAndGates) {
+  const Tensor x = floats({1, 4, 1, 2}, {0, 1, 2, 3, 4, 5, 6, 7});
+  const Values shuffled{0, 2, 1, 3, 4, 6, 5, 7};
+  EXPECT_EQ(core_result("pixel_shuffle.default", x, {{"upscale_factor", integer(2)}}, {1, 1, 2, 4}), shuffled);
+  EXPECT_EQ(core_result("pixel_unshuffle.default", floats({1, 1, 2, 4}, shuffled), {{"downscale_factor", integer(2)}},
+                        {1, 4, 1, 2}),
+            as_floats(x));
+  EXPECT_EQ(core_result("glu.default", floats({1, 4}, {1, 2, 0, 0}), {{"dim", integer(-1)}}, {1, 2}),
+            (Values{0.5f, 1}));
+  const Tensor line = floats({1, 1, 3}, {1, 2, 3});
+  EXPECT_EQ(core_result("reflection_pad1d.default", line, {{"padding", list("2,1")}}, {1, 1, 6}),
+            (Values{3, 2, 1, 2, 3, 2}));
+  EXPECT_EQ(core_result("replication_pad1d.default", line, {{"padding", list("1,0")}}, {1, 1, 4}),
+            (Values{1, 1, 2, 3}));
+}
+
+TEST(AtenCore, Reductions) {
+  const Tensor& x = kPt2SelectionRows;
+  const Argument row{"dim", list("1")}, whole{"dim", integer(1)};
+  EXPECT_EQ(core_result("prod.dim_int", x, {whole}, {2}), (Values{6, 120}));
+  EXPECT_EQ(core_result("var.correction", x, {row, {"correction", integer(1)}}, {2}), (Values{1, 1}));
+  EXPECT_EQ(core_result("any.dim", floats({2, 2}, {0, 0, 0, 3}), {whole}, {2}, DType::boolean), (Values{0, 1}));
+  EXPECT_EQ(core_result("all.dim", floats({2, 2}, {0, 1, 2, 3}), {whole}, {2}, DType::boolean), (Values{0, 1}));
+  EXPECT_EQ(core_result("remainder.Scalar", x, {{"other", R"({"as_float":-4.0})"}}, {2, 3}),
+            (Values{-3, -2, -1, 0, -3, -2}));
+  EXPECT_EQ(core_result("trunc.default", floats({3}, {-1.5f, 0.5f, 2.5f}), {}, {3}), (Values{-1, 0, 2}));
+  EXPECT_EQ(core_result("log2.default", floats({2}, {1, 8}), {}, {2}), (Values{0, 3}));
+}
+
 }  // namespace
 }  // namespace octavo::testing

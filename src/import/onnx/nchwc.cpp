@@ -1,6 +1,8 @@
 // Channels in blocks. Part of import/.
 #include "import/onnx/nchwc.h"
 
+#include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 
@@ -51,7 +53,8 @@ std::int64_t block_of_host() {
   return isa.has(Isa::avx512) || isa.has(Isa::neon) ? kLarge : kSmall;
 }
 
-std::int64_t block_of(const NodeReader& in) { return in.nchwc_block(); }
+// Without convolutions nothing tells, and nothing depends on it.
+std::int64_t block_of(const NodeReader& in) { return std::max<std::int64_t>(in.nchwc_block(), 1); }
 
 }  // namespace
 
@@ -69,6 +72,8 @@ NchwcBlock nchwc_block_of(const onnx::GraphProto& graph) {
 ValueId unblocked_weights(NodeReader& in, ValueId w) {
   in.require_rank(w, 4, 4);
   if (in.failed()) return {};
+  if (in.nchwc_block() == 0 || !in.is_constant(w))
+    return in.unsupported("input 'W'", "weights in blocks that are no initializer", "an initializer of rank 4");
   const Integers shape = fixed(in.shape(w).to_vector());
   const std::int64_t block = block_of(in), outputs = shape[0], inputs = shape[1], h = shape[2], v = shape[3];
   if (outputs % block != 0)

@@ -55,7 +55,7 @@ class NodeReader : public NodeBuilder {
   const std::string& op() const;
   int opset() const { return opset_; }
   bool is_microsoft() const;
-  std::int64_t nchwc_block() const { return building_.nchwc_block > 0 ? building_.nchwc_block : 1; }
+  std::int64_t nchwc_block() const { return building_.nchwc_block; }
   const std::string& folder() const { return building_.folder; }
 
   // ---- inputs, by position; `name` is that of the operator's schema, for messages ----

@@ -158,8 +158,10 @@ ValueId read_channel_shuffle(NodeReader& in) {
 
 constexpr Operator kImagesTable[] = {
     {"aten._adaptive_avg_pool2d", "default", kFresh, read_adaptive_average_pool<2>},
+    {"aten._adaptive_avg_pool3d", "default", kFresh, read_adaptive_average_pool<3>},
     {"aten.adaptive_avg_pool1d", "default", kFresh, read_adaptive_average_pool<1>},
     {"aten.adaptive_avg_pool2d", "default", kFresh, read_adaptive_average_pool<2>},
+    {"aten.adaptive_avg_pool3d", "default", kFresh, read_adaptive_average_pool<3>},
     {"aten.avg_pool1d", "default", kFresh, read_average_pool<1>},
     {"aten.avg_pool2d", "default", kFresh, read_average_pool<2>},
     {"aten.avg_pool3d", "default", kFresh, read_average_pool<3>},

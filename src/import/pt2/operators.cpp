@@ -36,7 +36,7 @@ std::string_view without(std::string_view name, std::string_view end) {
 std::span<const Operator> all_operators() {
   static const std::vector<Operator> kAll = [] {
     std::vector<Operator> all;
-    for (const auto& table : {kConstants, kElementwise, kImages, kIntegerProducts, kProducts, kQuantized,
+    for (const auto& table : {kConstants, kCore, kElementwise, kImages, kIntegerProducts, kProducts, kQuantized,
                               kQuantizedInRun, kSelection, kShaping})
       all.insert(all.end(), table.begin(), table.end());
     std::stable_sort(all.begin(), all.end(), [](const Operator& a, const Operator& b) { return a.name < b.name; });

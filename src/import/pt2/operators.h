@@ -19,8 +19,8 @@ struct Operator {
   ValueId (*read)(NodeReader&);  // gives the first result; sets others itself
 };
 
-extern const std::span<const Operator> kConstants, kElementwise, kImages, kIntegerProducts, kProducts, kQuantized,
-    kQuantizedInRun, kSelection, kShaping;
+extern const std::span<const Operator> kConstants, kCore, kElementwise, kImages, kIntegerProducts, kProducts,
+    kQuantized, kQuantizedInRun, kSelection, kShaping;
 
 // Sorted by name.
 std::span<const Operator> all_operators();
