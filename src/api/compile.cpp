@@ -236,11 +236,9 @@ class Compiler {
     std::set<std::string> kept_in_f32;
     std::vector<Island> islands;
     std::vector<std::string> notes;
-    // Where sizes are open: the graph before, the conditions under which the file means this, and whether lowering
-    // added some. Where it did not, no size needs another lowering.
+    // Where lowering asked for sizes: the graph before, and the conditions under which the file means this.
     std::optional<Graph> unlowered;
     std::vector<SizeCondition> decisions;
-    bool has_asked = false;
   };
 
   // A network of a program that no run of the samples came to stays in fp32; one without products is no better for
@@ -289,11 +287,8 @@ class Compiler {
                     .notes = std::move(report->notes),
                     .unlowered = std::nullopt,
                     .decisions = std::move(decisions.conditions)};
-    if (before.sizes() == nullptr) return lowered;
-    SizeProgram asked = before.sizes()->program();
-    keep_decisions(asked);
-    lowered.has_asked = asked.conditions.size() > lowered.decisions.size();
-    lowered.unlowered = before;
+    const std::shared_ptr<Sizes>& sizes = before.sizes();
+    if (sizes != nullptr && sizes->conditions().size() > lowered.decisions.size()) lowered.unlowered = before;
     return lowered;
   }
 
@@ -316,7 +311,7 @@ class Compiler {
   OpenNetwork stored(const Lowered& network, const Machine& machine, ConstantPool& constants) const {
     OpenNetwork stored;
     stored.graph = stored_graph(network.graph, constants);
-    if (network.has_asked) {
+    if (network.unlowered) {
       stored.unlowered.push_back(stored_graph(*network.unlowered, constants));
       stored.unlowered.back().sizes.conditions = network.decisions;
     }
