@@ -75,6 +75,13 @@ Error tf32_of_no_device(const std::string& target) {
           .expected = "cuda: tf32 is what NVIDIA's libraries compute there"};
 }
 
+// Whether another answer gives another graph, which is worth keeping the weights twice: extents that are or are not
+// some number. Bounds (sums that fit 32 bits, positions in a table) and extents that have to agree stay refusals.
+bool is_choice(const SizeCondition& condition) {
+  return condition.relation == SizeRelation::not_zero ||
+         (condition.relation == SizeRelation::zero && !condition.is_of_shapes);
+}
+
 class Compiler {
  public:
   Compiler(const ModelSource& source, const CompileOptions& options, const OwnOptions& own)
@@ -288,7 +295,9 @@ class Compiler {
                     .unlowered = std::nullopt,
                     .decisions = std::move(decisions.conditions)};
     const std::shared_ptr<Sizes>& sizes = before.sizes();
-    if (sizes != nullptr && sizes->conditions().size() > lowered.decisions.size()) lowered.unlowered = before;
+    if (sizes == nullptr) return lowered;
+    const auto choices = std::count_if(sizes->conditions().begin(), sizes->conditions().end(), is_choice);
+    if (choices > static_cast<std::ptrdiff_t>(lowered.decisions.size())) lowered.unlowered = before;
     return lowered;
   }
 

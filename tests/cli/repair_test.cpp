@@ -59,7 +59,8 @@ TEST_F(WriteFixed, TfliteStaysTflite) {
   expect("diagnose m.tflite", 0, "next: octavo diagnose m.tflite --write-fixed m.fixed.tflite");
   expect("diagnose m.tflite --write-fixed f.tflite --json r.json", 0, "slow-bytes-in-floats");
   EXPECT_EQ(json("r.json")["repairs"][0]["places"], 1);
-  expect("compare m.tflite f.tflite", 0, "");
+  // LiteRT computes HARD_SWISH of bytes in fixed point, which floats miss by one step here and there.
+  expect("compare m.tflite f.tflite", 1, "by at most 1");
   expect("diagnose f.tflite --write-fixed g.tflite", 1, "nothing to repair");
   expect("diagnose m.tflite --write-fixed g.tflite --repairs means", 2, "expected sixteen-bits-in-floats");
   EXPECT_FALSE(fs::exists(path("g.tflite")));
