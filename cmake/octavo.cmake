@@ -61,18 +61,19 @@ endfunction()
 # Whether folders are compiled as a few large units, each a file that includes its sources: a build from nothing parses every header once per unit
 # instead of once per source. For work on a folder, where one source changes at a time, the preset `work` compiles file by file (docs/developing.md).
 option(OCTAVO_UNITY "compile the sources of a folder as a few large units" ON)
-option(OCTAVO_PRECOMPILE "precompile the headers that most sources include" OFF)
 if(OCTAVO_UNITY AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
   add_compile_options(-Wno-shadow)  # of a name in another source of the unit; builds by GCC warn of the others
 elseif(OCTAVO_UNITY)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)  # takes each source of a unit for a header that others include, too
 endif()
+# In units GCC inlines less: a copy in move/ took twice as long.
+set(OCTAVO_FOLDERS_BY_FILE kernels)
 set(OCTAVO_UNIT_BYTES 150000)  # of sources: about 3,000 lines, 10 s of a compiler
 
 # Groups the sources of a target into units of its folders' files in their order. A unit has one namespace without a name: what two files
 # of a folder define there has two names.
 function(octavo_set_units target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${OCTAVO_UNITY} UNITY_BUILD_MODE GROUP)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   set(unit 0)
   set(filled 0)
   list(SORT ARGN)
@@ -118,13 +119,15 @@ function(octavo_library folder)
   if(sources)
     octavo_set_isa_flags(${sources})
     add_library(octavo_${folder} STATIC ${sources})
-    octavo_set_units(octavo_${folder} ${sources})
+    if(OCTAVO_UNITY AND NOT folder IN_LIST OCTAVO_FOLDERS_BY_FILE)
+      octavo_set_units(octavo_${folder} ${sources})
+    endif()
     if(folder IN_LIST OCTAVO_COLD_FOLDERS)
       target_compile_options(octavo_${folder} PRIVATE $<$<CONFIG:Release>:-O1>)
     endif()
     target_include_directories(octavo_${folder} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
     target_link_libraries(octavo_${folder} PUBLIC ${ARG_USES})
-    if(OCTAVO_PRECOMPILE)
+    if(NOT OCTAVO_RUNTIME_ONLY AND (NOT OCTAVO_UNITY OR folder IN_LIST OCTAVO_FOLDERS_BY_FILE))  # there sources have their own levels of -O
       octavo_precompile(octavo_${folder})
     endif()
   else()
