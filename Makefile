@@ -33,7 +33,7 @@ cuda:            ## liboctavo_cuda.so by nvcc, into build/cuda/lib, and what its
 	cmake --build build/cuda --target octavo_cuda_image
 	scripts/cuda_kernels.py build/cuda
 
-demo: deps build/build.ninja    ## build the program and show it at work (under 10 minutes, installing included)
+demo: deps build/build.ninja    ## build the program and show it at work (five minutes on two cores)
 	cmake --build build --target octavo
 	scripts/demo.sh build/bin/octavo
 
