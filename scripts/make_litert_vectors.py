@@ -2,7 +2,7 @@
 
     python scripts/make_litert_vectors.py [--only floats|kernels]
 
-NAME.bin holds the inputs of NAME.tflite in order, the default answer, and the reference kernels' answer: raw bytes.
+NAME.bin holds the inputs of NAME.tflite in order, then the first output by the default and by the reference kernels: raw bytes.
 Needs, in any virtual environment: pip install ai-edge-litert==2.3.0 numpy
 """
 
