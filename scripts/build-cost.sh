@@ -13,8 +13,9 @@ folder=${1:-build}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 TIMEFORMAT='%U %S'
+exec 3>&2
 cpu_seconds() {  # cpu_seconds COMMAND...: user and system time of it and its children
-  { time "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }; } 2>&1 | awk 'END { print $1 + $2 }'
+  { time "$@" >"$work/log" 2>&1 || { cat "$work/log" >&3; exit 1; }; } 2>&1 | awk 'END { print $1 + $2 }'
 }
 cat >"$work/reference.cpp" <<'SOURCE'
 #include <algorithm>
