@@ -59,7 +59,7 @@ function(octavo_set_isa_flags)
 endfunction()
 
 # Whether folders are compiled as a few large units, each a file that includes its sources: a build from nothing parses every header once per unit
-# instead of once per source. For work on a folder, where one source changes at a time, the preset `work` compiles file by file (docs/developing.md).
+# instead of once per source. For work on a folder, where one source changes at a time, the preset `develop` compiles file by file (docs/developing.md).
 option(OCTAVO_UNITY "compile the sources of a folder as a few large units" ON)
 if(OCTAVO_UNITY AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
   add_compile_options(-Wno-shadow)  # of a name in another source of the unit; builds by GCC warn of the others
