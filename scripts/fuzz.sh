@@ -44,19 +44,19 @@ fi
 find "$work/models" -type f -name '*.onnx' -size +"$largest"c -delete
 
 # Compiled models: every seed for every set of instructions that compiles in no time.
-compile() {  # compile MODEL NAME OPTIONS...
-  model=$1 out=$work/artifact/seed-$2.octv
-  shift 2
-  timeout 10 build/bin/octavo compile "$model" -o "$out" --allow-reference "$@" >/dev/null 2>&1 || true
-}
 if [ ! "$work/compiled" -nt build/bin/octavo ]; then  # another program may write another version
   rm -f "$work"/artifact/seed-*
-  for model in "$work"/models/*.onnx; do
-    name=$(basename "$model" .onnx)
-    compile "$model" "$name-f" --precision fp32
-    compile "$model" "$name-q" --calibrate random
-    compile "$model" "$name-s" --calibrate random --target scalar
-  done
+  find "$work/models" -type f -name '*.onnx' -print0 | xargs -0 -n 8 -P "$(nproc)" sh -c '
+    compile() {  # compile NAME OPTIONS...
+      out=$0/artifact/seed-$(basename "$model" .onnx)-$1
+      shift
+      timeout 10 build/bin/octavo compile "$model" -o "$out.octv" --allow-reference "$@" >/dev/null 2>&1 || true
+    }
+    for model in "$@"; do
+      compile f --precision fp32
+      compile q --calibrate random
+      compile s --calibrate random --target scalar
+    done' "$work"
   find "$work/artifact" -type f -size +"$largest"c -delete
   touch "$work/compiled"
 fi

@@ -4,6 +4,7 @@
 #include "cuda/cuda.h"
 #include "cuda/window.h"
 #include "kernels/conv/conv_step.h"
+#include "ops/quantized_conv/quantized_conv.h"
 
 namespace octavo::cuda {
 namespace {

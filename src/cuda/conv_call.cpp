@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cuda/window.h"
+#include "ops/quantized_conv/quantized_conv.h"
 
 namespace octavo::cuda {
 namespace {

@@ -7,7 +7,6 @@
 
 #include "cuda/launch.h"
 #include "kernels/epilogue/parts.h"
-#include "ops/quantized_conv/quantized_conv.h"
 
 namespace octavo::cuda {
 

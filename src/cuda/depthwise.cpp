@@ -5,6 +5,7 @@
 #include "cuda/cuda.h"
 #include "cuda/launch.h"
 #include "cuda/window.h"
+#include "ops/quantized_conv/quantized_conv.h"
 
 namespace octavo::cuda {
 namespace {

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "ops/dequantize/dequantize.h"
+#include "ops/epilogue.h"
 #include "ops/reshape/reshape.h"
 #include "ops/unary/unary.h"
 
@@ -99,6 +100,8 @@ std::optional<Dequantized> quantized_operand(const Graph& graph, ValueId wire) {
   return Dequantized{graph.producer(wire)->inputs[0],
                      {constant->q->dtype(), constant->scale[0], constant->zero_point[0]}};
 }
+
+Round Quantized::rounding() const { return {.after = type.zero_point, .lowest = lowest, .highest = highest}; }
 
 std::int32_t Quantized::apply(float value) const {
   if (profile == Profile::pt2e)

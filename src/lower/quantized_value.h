@@ -12,10 +12,11 @@
 
 #include "graph/graph.h"
 #include "graph/patch.h"
-#include "ops/epilogue.h"
 #include "ops/quantize/quantize.h"
 
 namespace octavo {
+
+struct Round;
 
 // Whose integers are asked for: most integer operators compute with bytes alone; residual streams are s16.
 enum class Stored { bytes, bytes_or_s16 };
@@ -73,7 +74,7 @@ struct Quantized {
   Profile profile = Profile::onnx;
 
   // What rounds to its type and bounds, the zero point after it.
-  Round rounding() const { return {.after = type.zero_point, .lowest = lowest, .highest = highest}; }
+  Round rounding() const;
   // The value that the quantize node gives for x.
   std::int32_t apply(float value) const;
 };

@@ -6,7 +6,10 @@
 #include <utility>
 
 #include "lower/integer_weights.h"
-#include "ops/list.h"
+#include "ops/dequantize/dequantize.h"
+#include "ops/quantize/quantize.h"
+#include "ops/quantized_conv/quantized_conv.h"
+#include "ops/table/table.h"
 #include "ops/traits.h"
 
 namespace octavo {

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "graph/graph.h"
+#include "octavo/choices.h"
 
 namespace octavo {
 

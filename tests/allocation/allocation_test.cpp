@@ -15,6 +15,9 @@
 #include <thread>
 
 #include "octavo/compile.h"
+#include "ops/fused_conv/fused_conv.h"
+#include "ops/matmul/matmul.h"
+#include "ops/unary/unary.h"
 #include "run/access.h"
 #include "support/sanitizers.h"
 #include "support/small_graphs.h"

@@ -364,7 +364,7 @@ void expect_bits_of_this_machine(const ScratchFolder& folder, const std::string&
   expect_said(compared.text, "identical");
 }
 
-TEST(CudaDevice, AWholeNetworkHasTheBitsOfThisMachine) {
+TEST(CudaNetworks, HaveTheBitsOfThisMachine) {
   if (!testing::has_program()) GTEST_SKIP() << "needs the program";
   const ScratchFolder folder;
   ASSERT_EQ(testing::run_program(folder, "zoo mobilenet_v2 -o net.onnx").exit_code, 0);
@@ -373,7 +373,7 @@ TEST(CudaDevice, AWholeNetworkHasTheBitsOfThisMachine) {
 }
 
 // An encoder whose products find their scales in the run.
-TEST(CudaDevice, ScalesOfTheRunHaveTheBitsOfThisMachine) {
+TEST(CudaNetworks, FindScalesInTheRun) {
   if (!testing::has_program()) GTEST_SKIP() << "needs the program";
   const ScratchFolder folder;
   ASSERT_EQ(testing::run_program(folder, "zoo minilm_l6 -o net.onnx").exit_code, 0);

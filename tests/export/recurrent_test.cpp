@@ -6,7 +6,8 @@
 #include "export/onnx.h"
 #include "import/import.h"
 #include "ops/evaluate.h"
-#include "ops/list.h"
+#include "ops/matmul/matmul.h"
+#include "ops/recurrence/recurrence.h"
 #include "support/onnx_builder.h"
 
 namespace octavo::testing {

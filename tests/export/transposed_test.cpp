@@ -7,8 +7,10 @@
 #include "export/onnx.h"
 #include "import/import.h"
 #include "lower/lower.h"
+#include "ops/conv_transpose/conv_transpose.h"
 #include "ops/evaluate.h"
-#include "ops/list.h"
+#include "ops/quantized_conv/quantized_conv.h"
+#include "ops/unary/unary.h"
 #include "quantize/quantize.h"
 
 namespace octavo {

@@ -10,8 +10,9 @@
 #include "graph/graph.h"
 #include "import/import.h"
 #include "lower/lower.h"
+#include "ops/attention/attention.h"
 #include "ops/evaluate.h"
-#include "ops/list.h"
+#include "ops/quantized_attention/quantized_attention.h"
 
 namespace octavo::testing {
 namespace {

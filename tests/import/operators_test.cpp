@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "graph/graph.h"
-#include "ops/list.h"
 #include "support/onnx_builder.h"
 
 namespace octavo::testing {

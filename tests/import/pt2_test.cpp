@@ -10,7 +10,7 @@
 #include "import/import.h"
 #include "lower/lower.h"
 #include "ops/evaluate.h"
-#include "ops/list.h"
+#include "ops/quantize/quantize.h"
 #include "support/onnx_builder.h"
 
 namespace octavo::testing {

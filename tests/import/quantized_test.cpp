@@ -5,7 +5,8 @@
 #include <set>
 
 #include "graph/graph.h"
-#include "ops/list.h"
+#include "ops/dequantize/dequantize.h"
+#include "ops/matmul/matmul.h"
 #include "support/onnx_builder.h"
 
 namespace octavo::testing {

@@ -3,7 +3,6 @@
 
 #include "lower/lower.h"
 #include "ops/evaluate.h"
-#include "ops/list.h"
 #include "support/onnx_builder.h"
 #include "support/tflite_builder.h"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "import/one_operator.h"
-#include "ops/list.h"
+#include "ops/conv/conv.h"
 
 namespace octavo::testing {
 namespace {

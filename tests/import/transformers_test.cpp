@@ -6,7 +6,6 @@
 #include "graph/graph.h"
 #include "ops/attention/attention.h"
 #include "ops/evaluate.h"
-#include "ops/list.h"
 #include "support/onnx_builder.h"
 #include "support/zip_builder.h"
 

@@ -8,7 +8,7 @@
 #include "import/import.h"
 #include "lower/lower.h"
 #include "ops/evaluate.h"
-#include "ops/list.h"
+#include "ops/quantized_conv/quantized_conv.h"
 #include "support/onnx_builder.h"
 
 namespace octavo::testing {

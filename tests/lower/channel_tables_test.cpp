@@ -3,6 +3,8 @@
 
 #include "lower/graph_builder.h"
 #include "lower/lower.h"
+#include "ops/channel_table/channel_table.h"
+#include "ops/table/table.h"
 
 namespace octavo {
 namespace {

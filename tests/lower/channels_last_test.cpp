@@ -3,6 +3,22 @@
 
 #include "lower/graph_builder.h"
 #include "lower/rules/drop_identity.h"
+#include "ops/argmax/argmax.h"
+#include "ops/batch_norm/batch_norm.h"
+#include "ops/concat/concat.h"
+#include "ops/expand/expand.h"
+#include "ops/gather/gather.h"
+#include "ops/layer_norm/layer_norm.h"
+#include "ops/lrn/lrn.h"
+#include "ops/matmul/matmul.h"
+#include "ops/max_pool/max_pool.h"
+#include "ops/pad/pad.h"
+#include "ops/reduce/reduce.h"
+#include "ops/reshape/reshape.h"
+#include "ops/resize/resize.h"
+#include "ops/slice/slice.h"
+#include "ops/softmax/softmax.h"
+#include "ops/transpose/transpose.h"
 
 namespace octavo {
 namespace {

@@ -9,6 +9,13 @@
 #include "lower/rules/fuse_layer_norm.h"
 #include "lower/rules/fuse_rescale.h"
 #include "lower/rules/fuse_table.h"
+#include "ops/attention/attention.h"
+#include "ops/layer_norm/layer_norm.h"
+#include "ops/quantized_attention/quantized_attention.h"
+#include "ops/quantized_conv/quantized_conv.h"
+#include "ops/quantized_layer_norm/quantized_layer_norm.h"
+#include "ops/reshape/reshape.h"
+#include "ops/table/table.h"
 
 namespace octavo {
 namespace {

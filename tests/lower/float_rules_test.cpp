@@ -13,6 +13,14 @@
 #include "lower/rules/parallel_convs.h"
 #include "lower/rules/scale_into_conv.h"
 #include "lower/rules/scale_into_matmul.h"
+#include "ops/batch_norm/batch_norm.h"
+#include "ops/fused_conv/fused_conv.h"
+#include "ops/matmul/matmul.h"
+#include "ops/max_pool/max_pool.h"
+#include "ops/pad/pad.h"
+#include "ops/quantized_conv/quantized_conv.h"
+#include "ops/reduce/reduce.h"
+#include "ops/transpose/transpose.h"
 #include "quantize/node_pattern.h"
 
 namespace octavo {

@@ -4,6 +4,7 @@
 #include "lower/graph_builder.h"
 #include "lower/rules/fuse_binary.h"
 #include "lower/rules/fuse_residual.h"
+#include "ops/quantized_conv/quantized_conv.h"
 
 namespace octavo {
 namespace {

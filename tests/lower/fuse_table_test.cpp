@@ -10,6 +10,12 @@
 #include "lower/rules/fuse_convolution.h"
 #include "lower/rules/fuse_residual.h"
 #include "lower/table_region.h"
+#include "ops/fixed_l2_norm/fixed_l2_norm.h"
+#include "ops/quantized_conv/quantized_conv.h"
+#include "ops/quantized_elementwise/quantized_elementwise.h"
+#include "ops/quantized_matmul/quantized_matmul.h"
+#include "ops/quantized_pool/quantized_pool.h"
+#include "ops/table/table.h"
 
 namespace octavo {
 namespace {

@@ -11,8 +11,12 @@
 
 #include "graph/graph.h"
 #include "graph/patch.h"
+#include "ops/binary/binary.h"
+#include "ops/conv/conv.h"
+#include "ops/dequantize/dequantize.h"
 #include "ops/evaluate.h"
-#include "ops/list.h"
+#include "ops/quantize/quantize.h"
+#include "ops/unary/unary.h"
 
 namespace octavo {
 

@@ -4,8 +4,12 @@
 #include "lower/rules/fuse_float_depthwise.h"
 #include "lower/rules/fuse_hybrid.h"
 #include "lower/rules/fuse_hybrid_result.h"
+#include "ops/cast/cast.h"
+#include "ops/conv_integer/conv_integer.h"
+#include "ops/dynamic_quantize/dynamic_quantize.h"
 #include "ops/float_depthwise/float_depthwise.h"
 #include "ops/hybrid_conv/hybrid_conv.h"
+#include "ops/matmul_integer/matmul_integer.h"
 
 namespace octavo {
 namespace {

@@ -9,6 +9,14 @@
 #include "lower/rules/matmul_to_conv.h"
 #include "lower/rules/structure_on_integers.h"
 #include "lower/rules/transpose_into_weights.h"
+#include "ops/average_pool/average_pool.h"
+#include "ops/matmul/matmul.h"
+#include "ops/quantized_elementwise/quantized_elementwise.h"
+#include "ops/quantized_pool/quantized_pool.h"
+#include "ops/reduce/reduce.h"
+#include "ops/reshape/reshape.h"
+#include "ops/softmax/softmax.h"
+#include "ops/transpose/transpose.h"
 
 namespace octavo {
 namespace {

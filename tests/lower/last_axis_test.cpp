@@ -4,6 +4,9 @@
 #include "lower/graph_builder.h"
 #include "lower/rules/fuse_l2_norm.h"
 #include "lower/rules/fuse_softmax.h"
+#include "ops/reduce/reduce.h"
+#include "ops/softmax/softmax.h"
+#include "ops/transpose/transpose.h"
 
 namespace octavo {
 namespace {

@@ -5,6 +5,7 @@
 #include "ops/attention/attention.h"
 #include "ops/cumsum/cumsum.h"
 #include "ops/expand/expand.h"
+#include "ops/reshape/reshape.h"
 #include "ops/where/where.h"
 
 namespace octavo {

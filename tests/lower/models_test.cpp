@@ -7,6 +7,7 @@
 #include "import/import.h"
 #include "lower/graph_builder.h"
 #include "lower/lower.h"
+#include "ops/reduce/reduce.h"
 
 namespace octavo {
 namespace {

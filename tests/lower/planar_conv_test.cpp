@@ -3,7 +3,10 @@
 
 #include "lower/graph_builder.h"
 #include "lower/lower.h"
+#include "ops/fused_conv/fused_conv.h"
 #include "ops/planar.h"
+#include "ops/quantized_conv/quantized_conv.h"
+#include "ops/quantized_elementwise/quantized_elementwise.h"
 
 namespace octavo {
 namespace {

@@ -5,6 +5,19 @@
 
 #include "lower/graph_builder.h"
 #include "lower/lower.h"
+#include "ops/cast/cast.h"
+#include "ops/concat/concat.h"
+#include "ops/fixed_l2_norm/fixed_l2_norm.h"
+#include "ops/integer_resize/integer_resize.h"
+#include "ops/max_pool/max_pool.h"
+#include "ops/pad/pad.h"
+#include "ops/quantized_conv/quantized_conv.h"
+#include "ops/quantized_elementwise/quantized_elementwise.h"
+#include "ops/quantized_matmul/quantized_matmul.h"
+#include "ops/quantized_pool/quantized_pool.h"
+#include "ops/quantized_softmax/quantized_softmax.h"
+#include "ops/reshape/reshape.h"
+#include "ops/table/table.h"
 
 namespace octavo {
 namespace {

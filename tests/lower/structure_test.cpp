@@ -5,6 +5,16 @@
 #include "lower/rules/fold_constants.h"
 #include "lower/rules/split_concat.h"
 #include "lower/rules/structure_on_integers.h"
+#include "ops/concat/concat.h"
+#include "ops/gather/gather.h"
+#include "ops/matmul/matmul.h"
+#include "ops/max_pool/max_pool.h"
+#include "ops/pad/pad.h"
+#include "ops/reduce/reduce.h"
+#include "ops/reshape/reshape.h"
+#include "ops/resize/resize.h"
+#include "ops/slice/slice.h"
+#include "ops/transpose/transpose.h"
 
 namespace octavo {
 namespace {

@@ -9,6 +9,14 @@
 #include "lower/rules/fuse_product.h"
 #include "lower/rules/fuse_resize.h"
 #include "lower/rules/kept_in_float.h"
+#include "ops/fixed_l2_norm/fixed_l2_norm.h"
+#include "ops/integer_resize/integer_resize.h"
+#include "ops/matmul/matmul.h"
+#include "ops/quantized_conv/quantized_conv.h"
+#include "ops/quantized_elementwise/quantized_elementwise.h"
+#include "ops/reduce/reduce.h"
+#include "ops/resize/resize.h"
+#include "ops/table/table.h"
 
 namespace octavo {
 namespace {

@@ -4,6 +4,10 @@
 #include "lower/graph_builder.h"
 #include "lower/lower.h"
 #include "lower/rules/fold_batch_norm.h"
+#include "ops/batch_norm/batch_norm.h"
+#include "ops/conv_transpose/conv_transpose.h"
+#include "ops/fused_conv/fused_conv.h"
+#include "ops/quantized_conv/quantized_conv.h"
 
 namespace octavo {
 namespace {

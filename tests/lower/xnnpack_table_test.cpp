@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "lower/graph_builder.h"
+#include "ops/table/table.h"
 
 namespace octavo {
 namespace {

@@ -6,8 +6,18 @@
 #include <cmath>
 #include <limits>
 
-#include "ops/list.h"
+#include "ops/argmax/argmax.h"
+#include "ops/cast/cast.h"
+#include "ops/concat/concat.h"
+#include "ops/expand/expand.h"
+#include "ops/gather/gather.h"
+#include "ops/gather_elements/gather_elements.h"
 #include "ops/ops_test.h"
+#include "ops/pad/pad.h"
+#include "ops/reshape/reshape.h"
+#include "ops/slice/slice.h"
+#include "ops/transpose/transpose.h"
+#include "ops/where/where.h"
 
 namespace octavo {
 namespace {

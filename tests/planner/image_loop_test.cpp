@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "ops/pad/pad.h"
+#include "ops/slice/slice.h"
+#include "ops/transpose/transpose.h"
 #include "support/small_graphs.h"
 
 namespace octavo {

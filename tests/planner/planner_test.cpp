@@ -5,7 +5,12 @@
 
 #include <algorithm>
 
-#include "ops/list.h"
+#include "ops/binary/binary.h"
+#include "ops/conv/conv.h"
+#include "ops/matmul/matmul.h"
+#include "ops/quantized_elementwise/quantized_elementwise.h"
+#include "ops/reshape/reshape.h"
+#include "ops/table/table.h"
 #include "planner/macs.h"
 #include "support/small_graphs.h"
 

@@ -8,8 +8,9 @@
 #include <mutex>
 #include <random>
 
+#include "ops/conv/conv.h"
 #include "ops/evaluate.h"
-#include "ops/list.h"
+#include "ops/unary/unary.h"
 #include "quantize/adaptive_rounding.h"
 #include "quantize/channels.h"
 #include "quantize/equalize.h"

@@ -6,7 +6,8 @@
 #include <cstring>
 #include <random>
 
-#include "ops/list.h"
+#include "ops/binary/binary.h"
+#include "ops/matmul/matmul.h"
 #include "quantize/live_memory.h"
 #include "quantize/observed_network.h"
 

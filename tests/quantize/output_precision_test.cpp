@@ -7,8 +7,10 @@
 #include <cmath>
 #include <random>
 
+#include "ops/conv/conv.h"
 #include "ops/evaluate.h"
-#include "ops/list.h"
+#include "ops/reduce/reduce.h"
+#include "ops/unary/unary.h"
 #include "quantize/scales_file.h"
 #include "support/sqnr.h"
 

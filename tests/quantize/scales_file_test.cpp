@@ -8,7 +8,12 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "ops/list.h"
+#include "ops/binary/binary.h"
+#include "ops/concat/concat.h"
+#include "ops/conv/conv.h"
+#include "ops/max_pool/max_pool.h"
+#include "ops/reduce/reduce.h"
+#include "ops/unary/unary.h"
 #include "quantize/base64.h"
 
 namespace octavo {

@@ -3,7 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "ops/list.h"
+#include "ops/attention/attention.h"
+#include "ops/binary/binary.h"
 #include "quantize/placement.h"
 
 namespace octavo {

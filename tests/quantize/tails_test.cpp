@@ -5,8 +5,11 @@
 
 #include <algorithm>
 
-#include "ops/list.h"
+#include "ops/binary/binary.h"
+#include "ops/matmul/matmul.h"
+#include "ops/reshape/reshape.h"
 #include "ops/roi_align/roi_align.h"
+#include "ops/softmax/softmax.h"
 #include "quantize/placement.h"
 
 namespace octavo {

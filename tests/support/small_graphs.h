@@ -10,7 +10,10 @@
 
 #include "artifact/artifact.h"
 #include "graph/graph.h"
-#include "ops/list.h"
+#include "ops/concat/concat.h"
+#include "ops/quantized_elementwise/quantized_elementwise.h"
+#include "ops/reshape/reshape.h"
+#include "ops/table/table.h"
 #include "planner/planner.h"
 #include "run/model.h"
 

@@ -9,6 +9,8 @@
 
 #include "kernels/call.h"
 #include "kernels/table/lookup.h"
+#include "ops/epilogue.h"
+#include "ops/quantized_conv/quantized_conv.h"
 
 namespace octavo {
 namespace {

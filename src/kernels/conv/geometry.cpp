@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "ops/quantized_conv/quantized_conv.h"
+
 namespace octavo {
 namespace {
 

@@ -9,9 +9,10 @@
 
 #include "base/shape.h"
 #include "kernels/conv/tile.h"
-#include "ops/quantized_conv/quantized_conv.h"
 
 namespace octavo {
+
+struct QuantizedConvAttrs;
 
 // Of counts: a >= 0, b > 0.
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }

@@ -13,6 +13,7 @@
 #include "kernels/conv/split.h"
 #include "kernels/jit/code.h"
 #include "ops/hybrid_conv/hybrid_conv.h"
+#include "ops/quantized_conv/quantized_conv.h"
 
 namespace octavo {
 namespace {

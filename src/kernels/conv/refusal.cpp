@@ -5,6 +5,8 @@
 #include "kernels/conv/conv_step.h"
 #include "kernels/conv/split.h"
 #include "kernels/weight_offsets.h"
+#include "ops/epilogue.h"
+#include "ops/quantized_conv/quantized_conv.h"
 
 namespace octavo {
 namespace {

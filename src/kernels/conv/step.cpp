@@ -5,6 +5,7 @@
 #include "kernels/conv/epilogue.h"
 #include "kernels/conv/tile_walk.h"
 #include "ops/hybrid_conv/hybrid_conv.h"
+#include "ops/quantized_conv/quantized_conv.h"
 
 namespace octavo {
 namespace {

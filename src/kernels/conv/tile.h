@@ -12,6 +12,7 @@
 #include "base/dtype.h"
 #include "base/machine.h"
 #include "base/result.h"
+#include "base/run_form.h"
 #include "kernels/epilogue/parts.h"
 
 namespace octavo {

@@ -4,6 +4,7 @@
 #include "kernels/depthwise/rows.h"
 #include "kernels/depthwise/shape.h"
 #include "kernels/weight_offsets.h"
+#include "ops/quantized_conv/quantized_conv.h"
 
 namespace octavo {
 namespace {

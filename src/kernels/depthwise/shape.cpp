@@ -1,6 +1,8 @@
 // Sizes and refusals that the depthwise kernels share. Part of kernels/.
 #include "kernels/depthwise/shape.h"
 
+#include "ops/quantized_conv/quantized_conv.h"
+
 namespace octavo {
 DepthwiseShape DepthwiseShape::of(const CallView& call) {
   const Window& window = call.attrs->as<QuantizedConvAttrs>().window;

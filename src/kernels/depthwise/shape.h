@@ -6,9 +6,10 @@
 #include "kernels/call.h"
 #include "kernels/depthwise/rows.h"
 #include "kernels/epilogue/parts.h"
-#include "ops/quantized_conv/quantized_conv.h"
 
 namespace octavo {
+
+struct QuantizedConvAttrs;
 
 struct DepthwiseShape {
   std::int64_t batch, height, width, in_channels, out_height, out_width, channels;

@@ -13,6 +13,7 @@
 #include "kernels/depthwise/shape.h"
 #include "kernels/move/separable.h"
 #include "kernels/table/lookup.h"
+#include "ops/quantized_conv/quantized_conv.h"
 
 namespace octavo {
 namespace {

@@ -9,9 +9,17 @@
 
 #include "kernels/epilogue/rows.h"
 #include "kernels/kernel.h"
-#include "ops/epilogue.h"
 
 namespace octavo {
+
+struct AddInteger;
+struct AddReal;
+struct AddScaled;
+struct ClampReal;
+struct Epilogue;
+struct Round;
+struct ScaleAndAdd;
+struct ScaleInRun;
 
 RowRound row_round(const Round& round);
 

@@ -10,9 +10,10 @@
 
 #include "kernels/call.h"
 #include "kernels/epilogue/rows.h"
-#include "ops/epilogue.h"
 
 namespace octavo {
+
+struct Epilogue;
 
 // One of these, each with a lookup behind it or not, or no stage at all:
 //   of a sum: round | affine, round | fixed_scale, round | double_scale, round | affine, stored as f32

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "kernels/conv/geometry.h"
+#include "ops/quantized_conv/quantized_conv.h"
 
 namespace octavo {
 namespace {

@@ -11,9 +11,10 @@
 #include "base/tensor.h"
 #include "kernels/conv/tile.h"
 #include "kernels/winograd/transforms.h"
-#include "ops/quantized_conv/quantized_conv.h"
 
 namespace octavo {
+
+struct QuantizedConvAttrs;
 
 // One instruction set: how transformed operands are multiplied, how sums become outputs, and who transforms.
 struct WinogradTarget {

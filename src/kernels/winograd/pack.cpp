@@ -3,6 +3,7 @@
 
 #include "kernels/conv/conv_step.h"
 #include "kernels/winograd/winograd_step.h"
+#include "ops/quantized_conv/quantized_conv.h"
 
 namespace octavo {
 namespace {

@@ -6,6 +6,8 @@
 #include "kernels/weight_offsets.h"
 #include "kernels/winograd/schedule.h"
 #include "kernels/winograd/winograd_step.h"
+#include "ops/epilogue.h"
+#include "ops/quantized_conv/quantized_conv.h"
 
 namespace octavo {
 namespace {

@@ -8,6 +8,7 @@
 #include "kernels/winograd/schedule.h"
 #include "kernels/winograd/weights.h"
 #include "kernels/winograd/winograd_step.h"
+#include "ops/quantized_conv/quantized_conv.h"
 
 namespace octavo {
 namespace {

@@ -4,8 +4,15 @@
 #include "lower/integer_weights.h"
 #include "lower/quantized_value.h"
 #include "lower/tensor_edit.h"
+#include "ops/binary/binary.h"
+#include "ops/cast/cast.h"
+#include "ops/conv/conv.h"
+#include "ops/conv_integer/conv_integer.h"
 #include "ops/hybrid_conv/hybrid_conv.h"
-#include "ops/list.h"
+#include "ops/matmul_integer/matmul_integer.h"
+#include "ops/reshape/reshape.h"
+#include "ops/transpose/transpose.h"
+#include "ops/unary/unary.h"
 
 namespace octavo {
 namespace {

@@ -11,6 +11,7 @@
 #include "kernels/conv/x86/amx_lines.h"
 #include "kernels/conv/x86/tile_code.h"
 #include "ops/hybrid_conv/hybrid_conv.h"
+#include "ops/quantized_conv/quantized_conv.h"
 
 namespace octavo {
 namespace {
