@@ -10,18 +10,9 @@ namespace {
 // What a size is tried to be: more than the pixels of a side of a picture, or than a model has positions.
 constexpr std::int64_t kLargestExample = 8192;
 
-bool is_met(SizeRelation relation, std::int64_t value) {
-  switch (relation) {
-    case SizeRelation::zero: return value == 0;
-    case SizeRelation::not_zero: return value != 0;
-    case SizeRelation::negative: return value < 0;
-    case SizeRelation::not_negative: return value >= 0;
-  }
-  return false;
-}
-
-bool is_of(const OpenSize& size, std::int64_t number) {
-  return number >= size.range.lowest && number <= size.range.highest && number % size.step == 0;
+bool is_usual(const OpenSize& size, std::int64_t number) {
+  return number >= std::max(size.range.lowest, size.least_usual) && number <= size.range.highest &&
+         number % size.step == 0;
 }
 
 }  // namespace
@@ -87,9 +78,9 @@ std::optional<std::vector<std::int64_t>> Sizes::example_for(const SizeCondition&
     for (std::int64_t number = 0; number <= kLargestExample; ++number) {
       for (const std::size_t size : changed) sizes[size] = number;
       const bool can_be =
-          std::all_of(changed.begin(), changed.end(), [&](std::size_t size) { return is_of(sizes_[size], number); });
+          std::all_of(changed.begin(), changed.end(), [&](std::size_t size) { return is_usual(sizes_[size], number); });
       const auto value = can_be ? value_of(condition.expression, sizes) : std::nullopt;
-      if (value && is_met(condition.relation, *value)) return sizes;
+      if (value && holds(condition.relation, *value)) return sizes;
     }
   }
   return std::nullopt;

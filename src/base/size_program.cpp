@@ -12,7 +12,7 @@ std::string to_string(const OpenSize& size) {
 }
 
 SizeProgram Sizes::program() const {
-  SizeProgram program{.sizes = sizes_, .conditions = conditions_};
+  SizeProgram program{.sizes = sizes_, .expressions = {}, .conditions = conditions_, .unusual = unusual_};
   for (const SizeExpression& expression : expressions_) program.expressions.push_back(expression.sum);
   return program;
 }
@@ -21,7 +21,8 @@ namespace {
 
 bool is_possible(const OpenSize& size) {
   return size.range.lowest >= 0 && size.range.lowest <= size.range.highest &&
-         size.range.highest <= SizeRange::kUnbounded && size.step >= 1 && size.step <= kMostDivisor;
+         size.range.highest <= SizeRange::kUnbounded && size.step >= 1 && size.step <= kMostDivisor &&
+         size.least_usual >= 0 && size.least_usual <= size.range.highest;
 }
 
 // Of an expression with this index: it refers to those before it, so that there is no circle.
@@ -63,12 +64,15 @@ Result<std::shared_ptr<const Sizes>> Sizes::restored(SizeProgram program) {
     sizes->expressions_.push_back({.table = sizes.get(), .index = static_cast<std::int32_t>(i)});
     sizes->expressions_.back().sum = std::move(program.expressions[i]);
   }
-  for (std::size_t i = 0; i < program.conditions.size(); ++i) {
-    const std::int32_t expression = program.conditions[i].expression;
-    if (expression < 0 || static_cast<std::size_t>(expression) >= count) return damaged("condition", i);
+  for (const std::vector<SizeCondition>* conditions : {&program.conditions, &program.unusual}) {
+    for (std::size_t i = 0; i < conditions->size(); ++i) {
+      const std::int32_t expression = (*conditions)[i].expression;
+      if (expression < 0 || static_cast<std::size_t>(expression) >= count) return damaged("condition", i);
+    }
   }
   sizes->sizes_ = std::move(program.sizes);
   sizes->conditions_ = std::move(program.conditions);
+  sizes->unusual_ = std::move(program.unusual);
   return std::shared_ptr<const Sizes>(std::move(sizes));
 }
 
@@ -77,9 +81,16 @@ Result<Sizes::AtExample> Sizes::at_example(const SizeProgram& program, std::span
   if (sizes.size() != program.sizes.size()) return damaged("number of sizes", program.sizes.size());
   AtExample made{.sizes = std::make_shared<Sizes>(), .dims = {}};
   Sizes& table = *made.sizes;
-  for (std::size_t i = 0; i < program.sizes.size(); ++i) table.add(program.sizes[i], sizes[i]);
+  const auto is_unusual = [&](std::size_t size) { return sizes[size] < program.sizes[size].least_usual; };
+  for (std::size_t i = 0; i < program.sizes.size(); ++i) {
+    OpenSize size = program.sizes[i];
+    if (is_unusual(i)) size = {.name = size.name, .range = {sizes[i], sizes[i]}, .step = size.step};
+    table.add(std::move(size), sizes[i]);
+  }
   const auto dim_of = [&](const SizeAtom& atom) -> Dim {
-    if (atom.kind == AtomKind::size) return table.atom(atom);
+    const auto size = static_cast<std::size_t>(atom.a);
+    if (atom.kind == AtomKind::size)
+      return is_unusual(size) ? Dim(sizes[size] / program.sizes[size].step) : table.atom(atom);
     const Dim &a = made.dims[static_cast<std::size_t>(atom.a)], &b = made.dims[static_cast<std::size_t>(atom.b)];
     if (atom.kind == AtomKind::smaller) return smaller(a, b);
     if (atom.kind == AtomKind::larger) return larger(a, b);
@@ -100,6 +111,11 @@ Result<Sizes::AtExample> Sizes::at_example(const SizeProgram& program, std::span
     const Dim& dim = made.dims[static_cast<std::size_t>(condition.expression)];
     if (dim.is_number()) continue;
     table.keep({dim.expression()->index, condition.relation, condition.where, condition.is_of_shapes});
+  }
+  for (const SizeCondition& condition : program.unusual) {
+    const Dim& dim = made.dims[static_cast<std::size_t>(condition.expression)];
+    if (dim.is_number()) continue;
+    keep_once(table.unusual_, {dim.expression()->index, condition.relation, condition.where, condition.is_of_shapes});
   }
   return made;
 }

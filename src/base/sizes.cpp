@@ -77,14 +77,17 @@ std::vector<SizeTerm> all_terms(const SizeSum& sum) {
   return terms;
 }
 
-bool holds(SizeRelation relation, std::int64_t value) {
-  switch (relation) {
-    case SizeRelation::zero: return value == 0;
-    case SizeRelation::not_zero: return value != 0;
-    case SizeRelation::negative: return value < 0;
-    case SizeRelation::not_negative: return value >= 0;
-  }
-  return false;
+// What is so for every value of a range, where one of the relation and its opposite is.
+std::optional<bool> known(SizeRelation relation, const SizeRange& range) {
+  const bool is_about_zero = relation == SizeRelation::zero || relation == SizeRelation::not_zero;
+  if (is_about_zero && (range.lowest > 0 || range.highest < 0)) return relation == SizeRelation::not_zero;
+  if (!is_about_zero && range.lowest >= 0) return relation == SizeRelation::not_negative;
+  if (!is_about_zero && range.highest < 0) return relation == SizeRelation::negative;
+  return std::nullopt;
+}
+
+SizeRange range_at(const Dim& dim, SizeRange SizeExpression::*of) {
+  return dim.is_number() ? SizeRange{dim.example(), dim.example()} : dim.expression()->*of;
 }
 
 SizeRelation opposite(SizeRelation relation) {
@@ -94,6 +97,16 @@ SizeRelation opposite(SizeRelation relation) {
 Sizes& table_of(const Dim& a, const Dim& b) { return *(a.is_number() ? b : a).expression()->table; }
 
 }  // namespace
+
+bool holds(SizeRelation relation, std::int64_t value) {
+  switch (relation) {
+    case SizeRelation::zero: return value == 0;
+    case SizeRelation::not_zero: return value != 0;
+    case SizeRelation::negative: return value < 0;
+    case SizeRelation::not_negative: return value >= 0;
+  }
+  return false;
+}
 
 // ---- expressions ----
 
@@ -124,7 +137,7 @@ std::int32_t Sizes::index_of(const Dim& dim) {
   const auto [at, is_new] = index_.try_emplace({number, {}}, count());
   if (is_new) {
     values_.push_back(number);
-    expressions_.push_back({this, at->second, at->first, {number, number}, number});
+    expressions_.push_back({this, at->second, at->first, {number, number}, {number, number}, number});
   }
   return at->second;
 }
@@ -136,15 +149,17 @@ Dim Sizes::interned(SizeSum sum) {
   const auto is_long = [](const SizeTerm& term) { return term.atoms.size() > kMostFactors; };
   is_full_ = is_full_ || expressions_.size() >= kMostExpressions || sum.terms.size() > kMostTerms ||
              std::any_of(sum.terms.begin(), sum.terms.end(), is_long);
-  SizeExpression made{.table = this, .index = count(), .range = {sum.constant, sum.constant}, .example = sum.constant};
+  const SizeRange constant{sum.constant, sum.constant};
+  SizeExpression made{
+      .table = this, .index = count(), .range = constant, .possible = constant, .example = sum.constant};
   for (const SizeTerm& term : sum.terms) {
-    SizeRange range{term.coefficient, term.coefficient};
     Wide example = term.coefficient;
-    for (const SizeAtom& factor : term.atoms) {
-      range = size_product(range, range_of(factor));
-      example = size_saturated(example * value_of(factor, examples_, values_));
+    for (const SizeAtom& factor : term.atoms) example = size_saturated(example * value_of(factor, examples_, values_));
+    for (const auto of : {&SizeExpression::range, &SizeExpression::possible}) {
+      SizeRange range{term.coefficient, term.coefficient};
+      for (const SizeAtom& factor : term.atoms) range = size_product(range, range_of(factor, of));
+      made.*of = octavo::sum(made.*of, range);
     }
-    made.range = octavo::sum(made.range, range);
     made.example = size_saturated(Wide{made.example} + example);
   }
   if (is_full_) return made.example;
@@ -157,14 +172,16 @@ Dim Sizes::interned(SizeSum sum) {
 
 Dim Sizes::atom(SizeAtom atom) { return interned({0, {{{atom}, 1}}}); }
 
-SizeRange Sizes::range_of(const SizeAtom& atom) const {
+SizeRange Sizes::range_of(const SizeAtom& atom, SizeRange SizeExpression::*of) const {
   if (atom.kind == AtomKind::size) {
     const OpenSize& size = sizes_[static_cast<std::size_t>(atom.a)];
-    return {static_cast<std::int64_t>(-divided(-size.range.lowest, size.step)),
+    const std::int64_t least =
+        of == &SizeExpression::range ? std::max(size.range.lowest, size.least_usual) : size.range.lowest;
+    return {static_cast<std::int64_t>(-divided(-least, size.step)),
             static_cast<std::int64_t>(divided(size.range.highest, size.step))};
   }
-  const SizeRange& a = expression(atom.a).range;
-  const SizeRange& b = expression(atom.b).range;
+  const SizeRange& a = expression(atom.a).*of;
+  const SizeRange& b = expression(atom.b).*of;
   switch (atom.kind) {
     case AtomKind::smaller: return {std::min(a.lowest, b.lowest), std::min(a.highest, b.highest)};
     case AtomKind::larger: return {std::max(a.lowest, b.lowest), std::max(a.highest, b.highest)};
@@ -222,6 +239,7 @@ std::optional<Sizes::Nested> Sizes::quotient_inside(const Dim& dim) const {
 
 // What is divided comes out of the quotient: floor((b * q + r) / b) = q + floor(r / b).
 Dim Sizes::quotient(const Dim& a, const Dim& b) {
+  note_unusual(b, SizeRelation::not_zero);
   if (a.expression() == b.expression() && !a.is_number()) return 1;
   Sizes& table = table_of(a, b);
   const std::vector<SizeTerm> divisor = all_terms(table.sum_of(b));
@@ -232,9 +250,15 @@ Dim Sizes::quotient(const Dim& a, const Dim& b) {
     add_term(rest, parts.rest);
   }
   const Dim outside = table.interned(whole), left = table.interned(rest);
-  const SizeRange range = left.is_number() ? SizeRange{left.example(), left.example()} : left.expression()->range;
-  const SizeRange by = b.is_number() ? SizeRange{b.example(), b.example()} : b.expression()->range;
-  if (range.lowest >= 0 && range.highest < by.lowest) return outside;
+  const auto is_less = [&](SizeRange SizeExpression::*of) {
+    const SizeRange range = range_at(left, of);
+    return range.lowest >= 0 && range.highest < range_at(b, of).lowest;
+  };
+  if (is_less(&SizeExpression::range)) {
+    note_unusual(left, SizeRelation::not_negative);
+    if (!is_less(&SizeExpression::possible)) table.keep_unusual(left - b, SizeRelation::negative);
+    return outside;
+  }
   if (const auto nested = table.quotient_inside(left); nested && b.is_number() && b.example() > 0) {
     // floor((floor(x / c) + k) / b) = floor((x + k * c) / (c * b))
     const auto& [x, c, k] = *nested;
@@ -246,10 +270,16 @@ Dim Sizes::quotient(const Dim& a, const Dim& b) {
 Dim Sizes::chosen(AtomKind kind, const Dim& a, const Dim& b) {
   Sizes& table = table_of(a, b);
   const Dim difference = a - b;
-  const SizeRange range =
-      difference.is_number() ? SizeRange{difference.example(), difference.example()} : difference.expression()->range;
-  if (range.highest <= 0) return kind == AtomKind::smaller ? a : b;
-  if (range.lowest >= 0) return kind == AtomKind::smaller ? b : a;
+  const SizeRange range = range_at(difference, &SizeExpression::range);
+  const SizeRange possible = range_at(difference, &SizeExpression::possible);
+  if (range.highest <= 0) {
+    if (possible.highest > 0) table.keep_unusual(b - a, SizeRelation::not_negative);
+    return kind == AtomKind::smaller ? a : b;
+  }
+  if (range.lowest >= 0) {
+    if (possible.lowest < 0) table.keep_unusual(difference, SizeRelation::not_negative);
+    return kind == AtomKind::smaller ? b : a;
+  }
   const std::int32_t x = table.index_of(a), y = table.index_of(b);
   return table.atom({kind, std::min(x, y), std::max(x, y)});
 }
@@ -257,11 +287,10 @@ Dim Sizes::chosen(AtomKind kind, const Dim& a, const Dim& b) {
 bool Sizes::is(const Dim& dim, SizeRelation relation) {
   if (dim.is_number()) return holds(relation, dim.example());
   const SizeExpression& expression = *dim.expression();
-  const SizeRange& range = expression.range;
-  const bool is_about_zero = relation == SizeRelation::zero || relation == SizeRelation::not_zero;
-  if (is_about_zero && (range.lowest > 0 || range.highest < 0)) return relation == SizeRelation::not_zero;
-  if (!is_about_zero && range.lowest >= 0) return relation == SizeRelation::not_negative;
-  if (!is_about_zero && range.highest < 0) return relation == SizeRelation::negative;
+  if (const auto usual = known(relation, expression.range)) {
+    note_unusual(dim, *usual ? relation : opposite(relation));
+    return *usual;
+  }
   const bool answer = holds(relation, expression.example);
   Sizes& table = *expression.table;
   table.keep({expression.index, answer ? relation : opposite(relation), table.asking_, table.shape_rule_asks_});
@@ -279,14 +308,27 @@ bool Sizes::must_be_zero(const Dim& dim) {
   return true;
 }
 
+void Sizes::keep_once(std::vector<SizeCondition>& conditions, SizeCondition condition) {
+  const auto before = std::find_if(conditions.begin(), conditions.end(), [&](const SizeCondition& c) {
+    return c.expression == condition.expression && c.relation == condition.relation;
+  });
+  if (before == conditions.end()) conditions.push_back(std::move(condition));
+  else before->is_of_shapes = before->is_of_shapes && condition.is_of_shapes;
+}
+
 void Sizes::keep(SizeCondition condition) {
   // Not where a message reads a number; what a rule refuses is seldom that two things are equal.
   if (shape_rule_asks_ && condition.relation != SizeRelation::zero) last_asked_ = condition;
-  const auto known = std::find_if(conditions_.begin(), conditions_.end(), [&](const SizeCondition& c) {
-    return c.expression == condition.expression && c.relation == condition.relation;
-  });
-  if (known == conditions_.end()) conditions_.push_back(std::move(condition));
-  else known->is_of_shapes = known->is_of_shapes && condition.is_of_shapes;
+  keep_once(conditions_, std::move(condition));
+}
+
+void Sizes::keep_unusual(const Dim& dim, SizeRelation relation) {
+  if (!dim.is_number()) keep_once(unusual_, {dim.expression()->index, relation, asking_, shape_rule_asks_});
+}
+
+void Sizes::note_unusual(const Dim& dim, SizeRelation relation) {
+  if (dim.is_number() || known(relation, dim.expression()->possible)) return;
+  if (known(relation, dim.expression()->range)) dim.expression()->table->keep_unusual(dim, relation);
 }
 
 // ---- values ----
@@ -318,14 +360,23 @@ Result<std::vector<std::int64_t>> Sizes::evaluate(std::span<const std::int64_t> 
     // What is beyond all bounds, or is divided by nothing, may be what nobody reads; no shape has such an extent.
     values.push_back(size_saturated(value));
   }
-  for (const SizeCondition& condition : conditions_) {
-    if (holds(condition.relation, values[static_cast<std::size_t>(condition.expression)])) continue;
-    std::string given;
-    for (std::size_t i = 0; i < sizes_.size(); ++i)
-      given += (given.empty() ? "" : ", ") + sizes_[i].name + " = " + std::to_string(sizes[i]);
-    return refuse(condition.where, given, text(condition));
+  const auto is_broken = [&](const SizeCondition& condition) {
+    return !holds(condition.relation, values[static_cast<std::size_t>(condition.expression)]);
+  };
+  auto broken = std::find_if(conditions_.begin(), conditions_.end(), is_broken);
+  bool is_any_broken = broken != conditions_.end();
+  const auto is_unusual = [&, i = std::size_t{0}](const OpenSize& size) mutable {
+    return sizes[i++] < size.least_usual;
+  };
+  if (!is_any_broken && std::any_of(sizes_.begin(), sizes_.end(), is_unusual)) {
+    broken = std::find_if(unusual_.begin(), unusual_.end(), is_broken);
+    is_any_broken = broken != unusual_.end();
   }
-  return values;
+  if (!is_any_broken) return values;
+  std::string given;
+  for (std::size_t i = 0; i < sizes_.size(); ++i)
+    given += (given.empty() ? "" : ", ") + sizes_[i].name + " = " + std::to_string(sizes[i]);
+  return refuse(broken->where, given, text(*broken));
 }
 
 std::string Sizes::text(const SizeSum& sum) const {

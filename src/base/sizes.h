@@ -38,9 +38,13 @@ struct OpenSize {
   std::string name;
   SizeRange range;
   std::int64_t step = 1;
+  // Expressions are made, and questions answered, as if it were never less; what that decided is a condition at smaller
+  // sizes. So a length may be 0 and is not asked about everywhere.
+  std::int64_t least_usual = 0;
   bool operator==(const OpenSize&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"name", &OpenSize::name}, Field{"range", &OpenSize::range}, Field{"step", &OpenSize::step});
+    return std::tuple(Field{"name", &OpenSize::name}, Field{"range", &OpenSize::range}, Field{"step", &OpenSize::step},
+                      Field{"least_usual", &OpenSize::least_usual});
   }
 };
 
@@ -88,7 +92,8 @@ struct SizeExpression {
   Sizes* table = nullptr;
   std::int32_t index = 0;
   SizeSum sum;
-  SizeRange range;
+  SizeRange range;     // at usual sizes
+  SizeRange possible;  // at all sizes
   std::int64_t example = 0;
 };
 
@@ -99,6 +104,7 @@ constexpr std::string_view name_of(SizeRelation relation) {
   constexpr std::string_view names[] = {"= 0", "!= 0", "< 0", ">= 0"};
   return names[static_cast<int>(relation)];
 }
+bool holds(SizeRelation relation, std::int64_t value);
 
 struct SizeCondition {
   std::int32_t expression = 0;
@@ -121,10 +127,11 @@ struct SizeProgram {
   std::vector<OpenSize> sizes;
   std::vector<SizeSum> expressions;
   std::vector<SizeCondition> conditions;
+  std::vector<SizeCondition> unusual;  // of sizes that are less than usual alone
   bool operator==(const SizeProgram&) const = default;
   static constexpr auto fields() {
     return std::tuple(Field{"sizes", &SizeProgram::sizes}, Field{"expressions", &SizeProgram::expressions},
-                      Field{"conditions", &SizeProgram::conditions});
+                      Field{"conditions", &SizeProgram::conditions}, Field{"unusual", &SizeProgram::unusual});
   }
 };
 
@@ -137,8 +144,9 @@ class Sizes {
  public:
   // A table made of another's program.
   struct AtExample;
-  // The same sizes, expressions and conditions, with these sizes for the example; the program may be hostile, but what
-  // evaluate() said of it at these sizes is no error. Error: invalid_input.
+  // The same sizes, expressions and conditions, with these sizes for the example, those that are less than usual as
+  // numbers; the program may be hostile, but what evaluate() said of it at these sizes is no error. Error:
+  // invalid_input.
   static Result<AtExample> at_example(const SizeProgram& program, std::span<const std::int64_t> sizes);
 
   Sizes() = default;
@@ -152,7 +160,7 @@ class Sizes {
   // The expression that a number of a file stands for (see encoded), or the dimension as it is.
   Dim decoded(const Dim& dim) const;
 
-  // A new size; `example` is in its range.
+  // A new size; `example` is in its range, and usual.
   Dim add(OpenSize size, std::int64_t example);
   const std::vector<OpenSize>& sizes() const { return sizes_; }
   // The index of the size that the dimension is; nothing where it is a number or something else.
@@ -197,6 +205,11 @@ class Sizes {
 
  private:
   void keep(SizeCondition condition);
+  static void keep_once(std::vector<SizeCondition>& conditions, SizeCondition condition);
+  // The relation holds at usual sizes, and not known to at others.
+  void keep_unusual(const Dim& dim, SizeRelation relation);
+  // The same where the ranges say so.
+  static void note_unusual(const Dim& dim, SizeRelation relation);
   // Of one expression; nothing where a number is beyond 64 bits.
   std::optional<std::int64_t> value_of(std::int32_t expression, std::span<const std::int64_t> sizes) const;
   std::vector<std::size_t> sizes_in(std::int32_t expression) const;
@@ -210,7 +223,8 @@ class Sizes {
   };
   std::optional<Nested> quotient_inside(const Dim& dim) const;
   std::int32_t index_of(const Dim& dim);
-  SizeRange range_of(const SizeAtom& atom) const;
+  // `of` its operands: at usual sizes or at all.
+  SizeRange range_of(const SizeAtom& atom, SizeRange SizeExpression::*of) const;
   std::int64_t value_of(const SizeAtom& atom, std::span<const std::int64_t> sizes,
                         std::span<const std::int64_t> values) const;
 
@@ -219,7 +233,7 @@ class Sizes {
   std::vector<std::int64_t> values_;    // of expressions_, at these
   std::deque<SizeExpression> expressions_;
   std::map<SizeSum, std::int32_t> index_;
-  std::vector<SizeCondition> conditions_;
+  std::vector<SizeCondition> conditions_, unusual_;
   std::string asking_;
   bool shape_rule_asks_ = false;
   std::optional<SizeCondition> last_asked_;  // by a shape rule

@@ -9,6 +9,7 @@
 #include "ops/concat/concat.h"
 #include "ops/movement.h"
 #include "ops/reduce/reduce.h"
+#include "ops/unary/unary.h"
 #include "ops/where/where.h"
 
 namespace octavo {
@@ -94,6 +95,16 @@ std::optional<Extents> computed(const BinaryAttrs& binary, const Fact& a, const 
   return made;
 }
 
+std::optional<Extents> computed(UnaryKind kind, const Fact& x) {
+  Extents made = extents_of(x);
+  for (Dim& dim : made) {
+    if (kind == UnaryKind::neg) dim = 0 - dim;
+    else if (kind == UnaryKind::abs) dim = larger(dim, 0 - dim);
+    else return std::nullopt;
+  }
+  return made;
+}
+
 // Over all elements: what counts the elements of a shape, or takes the least of a size and a number that was asked for.
 std::optional<Extents> reduced(const ReduceAttrs& reduce, const Fact& x, const Fact& output) {
   const Extents all = extents_of(x);
@@ -115,6 +126,7 @@ std::optional<Extents> fold(const OpSpec& spec, const Attrs& attrs, const std::v
                             const Fact& output) {
   if (!counts(inputs[0] == nullptr ? DType::f32 : inputs[0]->dtype) && &spec != &kWhere) return std::nullopt;
   if (const auto* binary = attrs.get_if<BinaryAttrs>()) return computed(*binary, *inputs[0], *inputs[1], output);
+  if (const auto* unary = attrs.get_if<UnaryAttrs>()) return computed(unary->kind, *inputs[0]);
   if (const auto* reduce = attrs.get_if<ReduceAttrs>()) return reduced(*reduce, *inputs[0], output);
   if (&spec == &kCast) return counts(output.dtype) ? std::optional(extents_of(*inputs[0])) : std::nullopt;
   const Elements kind = elements_of(spec, attrs);
@@ -126,7 +138,7 @@ std::optional<Extents> fold(const OpSpec& spec, const Attrs& attrs, const std::v
 // Sizes that can be 0 are those that data decide.
 bool can_be_none(const Sizes& table) {
   return std::any_of(table.sizes().begin(), table.sizes().end(),
-                     [](const OpenSize& size) { return size.range.lowest == 0; });
+                     [](const OpenSize& size) { return std::max(size.range.lowest, size.least_usual) == 0; });
 }
 
 // Whether a relation between 0 and the difference is not known before.

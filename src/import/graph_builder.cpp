@@ -107,7 +107,7 @@ std::optional<Dim> GraphBuilder::open_size(const DeclaredInput& input, std::size
   const bool is_named = !declared.symbol.empty() && std::isalpha(static_cast<unsigned char>(declared.symbol[0])) != 0;
   const std::string name = is_named ? declared.symbol : input.name + "." + std::to_string(axis);
   if (const auto same = open_.find(name); same != open_.end()) return same->second;
-  const Extent possible(declared.lowest.value_or(1), declared.highest.value_or(kMost));
+  const Extent possible(declared.lowest.value_or(0), declared.highest.value_or(kMost));
   const Extent asked = given == nullptr ? possible : *given;
   const std::int64_t step = asked.step, lowest = (asked.lowest + step - 1) / step * step;
   if (asked.lowest < possible.lowest || asked.highest > possible.highest || lowest > asked.highest) {
@@ -121,9 +121,11 @@ std::optional<Dim> GraphBuilder::open_size(const DeclaredInput& input, std::size
   std::int64_t usual = usual_size(name, axis, input.dims->size(), options);
   if (known != options.example_sizes.end()) usual = known->second;
   if (axis > 0 && told != options.examples.end() && axis < told->second.size()) usual = told->second[axis];
-  const std::int64_t example = std::clamp(usual, lowest, asked.highest) / step * step;
   const SizeRange range{lowest, asked.highest / step * step};
-  const Dim size = graph.sizes()->add({.name = name, .range = range, .step = step}, example);
+  const std::int64_t least_usual = std::min(std::max(lowest, step), range.highest);
+  const std::int64_t example = std::clamp(usual, least_usual, range.highest) / step * step;
+  const Dim size =
+      graph.sizes()->add({.name = name, .range = range, .step = step, .least_usual = least_usual}, example);
   return open_.emplace(name, size).first->second;
 }
 

@@ -250,11 +250,12 @@ ValueId resize(NodeBuilder& in, const ResizeArgs& args) {
   for (std::size_t i = 0; i < args.axes.size(); ++i) {
     const auto axis = static_cast<std::size_t>(args.axes[i]);
     const Dim given = attrs.sizes[axis];
-    const bool is_kept = !given.is_number() && is_same(given, args.sizes[i]);
+    const bool is_kept = is_same(given, args.sizes[i]);
     if (args.scales.empty() && !is_kept && (given < 1 || args.sizes[i] < 1 || args.sizes[i] > kMaxElements))
       return in.fail(place, print(args.sizes.values), "sizes above 0 for an image that is not empty");
     attrs.sizes[axis] = args.sizes[i];
-    attrs.scales[axis] = args.scales.empty() ? ratio(args.sizes[i], given) : args.scales[i];
+    if (!args.scales.empty()) attrs.scales[axis] = args.scales[i];
+    else if (!is_kept) attrs.scales[axis] = ratio(args.sizes[i], given);
   }
   return in.add(kResize, attrs, {args.x});
 }

@@ -150,7 +150,7 @@ void ProgramBuilder::open_inner_axes(Handle handle, std::size_t scope) {
   const OpenShape shape = fact(handle).shape;
   for (int axis = 0; axis < shape.rank(); ++axis) {
     if (!shape[axis].is_number() && depends_on(*shape[axis].expression(), scope))
-      open_axis(handle, axis, shape[axis].expression()->range);
+      open_axis(handle, axis, shape[axis].expression()->possible);
   }
 }
 
@@ -186,7 +186,8 @@ void ProgramBuilder::begin() {
   for (std::size_t size = 0; size < sizes; ++size) {
     const auto is_it = [&](const Dim& dim) { return graph.sizes()->size_of(dim) == size; };
     // An input that could not be read has left its size behind, which no value carries.
-    size_of_program_.push_back(graph.sizes()->sizes()[size].range.lowest);
+    const OpenSize& open = graph.sizes()->sizes()[size];
+    size_of_program_.push_back(std::max(open.range.lowest, open.least_usual));
     for (const ValueId id : graph.inputs()) {
       const OpenShape& shape = graph.fact(id).shape;
       const auto found = std::find_if(shape.begin(), shape.end(), is_it);

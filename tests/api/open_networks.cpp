@@ -269,6 +269,24 @@ std::string write_rows_with_additions(const std::string& name) {
   return saved(net.builder, name);
 }
 
+std::string write_decoder_step(const std::string& name) {
+  Network net;
+  net.builder.input("past", DType::f32, {-1, -2, 16});
+  net.weights("token", Shape{1, 16}, 1.0f);
+  net.node("ReduceSum", {"past", net.ints("along", {1})}, "so_far", {{"keepdims", std::int64_t{1}}});
+  net.node("Add", {"so_far", "token"}, "x");
+  net.weights("q_w", Shape{16, 16}, 0.3f);
+  net.weights("k_w", Shape{16, 16}, 0.3f);
+  net.node("MatMul", {"x", "q_w"}, "q");
+  net.node("Concat", {"past", net.node("MatMul", {"x", "k_w"}, "k")}, "present", {{"axis", std::int64_t{1}}});
+  net.node("Transpose", {"present"}, "keys", {{"perm", Ints{0, 2, 1}}});
+  net.node("Softmax", {net.node("MatMul", {"q", "keys"}, "scores")}, "weights", {{"axis", std::int64_t{-1}}});
+  net.node("Add", {net.node("MatMul", {"weights", "present"}, "mean"), "x"}, "y");
+  net.builder.output("y");
+  net.builder.output("present");
+  return saved(net.builder, name);
+}
+
 std::string write_size_decisions(const std::string& name) {
   Network net;
   net.builder.input("x", DType::f32, {-1, -2, 16});

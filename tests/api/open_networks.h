@@ -36,6 +36,9 @@ std::string write_rows_with_additions(const std::string& name);
 // x [N, L, 16] -> [N, L, 16]: sums with what has an axis of 1 in some sizes, rows up to a fixed place, a product.
 std::string write_size_decisions(const std::string& name);
 
+// past [N, P, 16] -> y [N, 1, 16], present [N, P + 1, 16]: a step of a decoder, for a token and the sum of its past.
+std::string write_decoder_step(const std::string& name);
+
 // x [N, C, H, W] -> rows [N, patches, 8]: patches of 8x8 pixels of `channels`, to which a table of so many positions is
 // added (0: none). No name says what a dimension is.
 std::string write_patches(const std::string& name, int channels, int positions);

@@ -27,6 +27,24 @@ TEST(Relowered, LengthOneIsASize) {
   std::filesystem::remove(path);
 }
 
+// The first step of a decoder has no past, a batch may be empty.
+TEST(Relowered, NoneIsASize) {
+  const std::string path = testing::write_decoder_step("octavo_relowered_step.onnx");
+  const std::vector<Dims> shapes = {{1, 0, 16}, {1, 5, 16}, {3, 0, 16}, {0, 4, 16}, {1, 1, 16}, {0, 0, 16}};
+  expect_fixed_answers(path, kRelowered, {}, shapes);
+  expect_fixed_answers(path, kRelowered8, {}, shapes);
+  std::filesystem::remove(path);
+  for (const auto write : {testing::write_rows_with_additions, testing::write_encoder, testing::write_pyramid}) {
+    const std::string other = write("octavo_relowered_none.onnx");
+    const bool is_picture = write == testing::write_pyramid;
+    const auto empty = is_picture ? std::vector<Dims>{{0, 3, 20, 24}, {2, 3, 16, 16}}
+                                  : std::vector<Dims>{{0, 3, 32}, {2, 0, 32}, {2, 5, 32}};
+    expect_fixed_answers(other, kRelowered, {}, empty);
+    expect_fixed_answers(other, kRelowered8, {}, empty);
+    std::filesystem::remove(other);
+  }
+}
+
 // A graph that broadcasts, slices and pads by what sizes are: each shape lowers it another way.
 TEST(Relowered, OtherAnswersLowerItAnew) {
   const std::string path = testing::write_size_decisions("octavo_relowered_decisions.onnx");

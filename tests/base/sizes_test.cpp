@@ -85,6 +85,60 @@ TEST(Sizes, NothingAmongNoneIsNothing) {
             0);
 }
 
+// A length of 0 is asked about only where it comes.
+TEST(Sizes, LessThanUsual) {
+  Sizes open;
+  const Dim n = open.add({"n", {0, 100}, 1, 1}, 4);
+  const auto refusal = [&] {
+    const auto values = open.evaluate(std::vector<std::int64_t>{0});
+    return values ? std::string() : values.errors()[0].expected;
+  };
+  const Dim longer = n + 3, none = (n * 5) / 5, far = smaller(n - 1, n);
+  EXPECT_FALSE(n + 1 == 0);
+  EXPECT_EQ(refusal(), "");
+  EXPECT_EQ((*open.evaluate(std::vector<std::int64_t>{0}))[static_cast<std::size_t>(longer.expression()->index)], 3);
+  EXPECT_EQ(none.expression(), n.expression());
+  EXPECT_EQ(far.expression(), (n - 1).expression());
+  open.set_asking("node 'crop'");
+  EXPECT_EQ(larger(n, 1).expression(), n.expression());
+  EXPECT_TRUE(open.conditions().empty());
+  EXPECT_EQ(refusal(), "n >= 1");
+  EXPECT_TRUE(open.evaluate(std::vector<std::int64_t>{1}));
+  EXPECT_EQ(open.program().unusual.size(), 1u);
+}
+
+// What usual sizes make simpler, and what is made of it at others.
+TEST(Sizes, SimplerAtUsualSizes) {
+  const auto evaluates = [](auto make) {
+    Sizes open;
+    make(open.add({"n", {0, 100}, 1, 1}, 4), open.add({"m", {0, 100}, 1, 1}, 5));
+    EXPECT_TRUE(open.conditions().empty());
+    EXPECT_TRUE(open.evaluate(std::vector<std::int64_t>{1, 1}));
+    return open.evaluate(std::vector<std::int64_t>{0, 0}).ok();
+  };
+  EXPECT_TRUE(evaluates([](const Dim& n, const Dim& m) { static_cast<void>(n + m * 4); }));
+  EXPECT_FALSE(evaluates([](const Dim& n, const Dim&) { static_cast<void>(n / n); }));
+  EXPECT_FALSE(evaluates([](const Dim& n, const Dim& m) { static_cast<void>(n * m / m); }));
+  EXPECT_TRUE(evaluates([](const Dim& n, const Dim&) { static_cast<void>((n - 1) / 200); }));
+  EXPECT_FALSE(evaluates([](const Dim& n, const Dim& m) { static_cast<void>(n + m > 1); }));
+  EXPECT_FALSE(evaluates([](const Dim& n, const Dim&) { static_cast<void>(n == 0); }));
+}
+
+// There it is a number.
+TEST(Sizes, AtAnExampleOfNone) {
+  Sizes open;
+  const Dim past = open.add({"past", {0, 100}, 1, 1}, 4), n = open.add({"n", {0, 8}, 1, 1}, 2);
+  const Dim made[] = {past, past + n, n * 3};
+  EXPECT_FALSE(past + n == 1);
+  const std::vector<std::int64_t> first = {0, 3};
+  const auto other = Sizes::at_example(open.program(), first);
+  ASSERT_TRUE(other) << to_string(other.errors());
+  EXPECT_TRUE(is_zero(Dim(encoded(made[0])).at(other->dims)));
+  EXPECT_TRUE(is_same(Dim(encoded(made[1])).at(other->dims) * 3, Dim(encoded(made[2])).at(other->dims)));
+  EXPECT_TRUE(other->sizes->evaluate(first));
+  EXPECT_FALSE(other->sizes->evaluate(std::vector<std::int64_t>{1, 3}));
+}
+
 TEST(Sizes, RangesAnswer) {
   Picture p;
   EXPECT_TRUE(p.n >= 1);

@@ -52,7 +52,7 @@ TEST(OpenShapes, WindowsAndPools) {
       .node({.op = "MaxPool", .inputs = {"a"}, .outputs = {"b"}, .attributes = {{"kernel_shape", Ints{2, 2}}}})
       .node({.op = "GlobalAveragePool", .inputs = {"b"}, .outputs = {"c"}})
       .node({.op = "Flatten", .inputs = {"c"}, .outputs = {"y"}});
-  expect_same_at(builder, {3, 9, 8}, {1, 2, 7, 64});
+  expect_same_at(builder, {3, 9, 8}, {0, 1, 2, 7, 64});
 }
 
 // A reader of lines of text: its windows leave one row of a line's height, and the file takes it away by name.
@@ -99,6 +99,28 @@ TEST(OpenShapes, SlicesToTheEnd) {
       .initializer("axes", integers({1}, {0}))
       .node({.op = "Slice", .inputs = {"x", "starts", "ends", "axes"}, .outputs = {"y"}});
   expect_same_at(builder, {6}, {2, 3, 64});
+}
+
+// The last rows, as many as another tensor has: T5's x[-n:].
+TEST(OpenShapes, NegativeSizes) {
+  ModelBuilder builder = model({6});
+  builder.initializer("zero", Tensor::scalar<std::int64_t>(0))
+      .initializer("axes", integers({1}, {0}))
+      .initializer("ends", integers({1}, {std::numeric_limits<std::int64_t>::max()}))
+      .initializer("six", integers({1}, {6}))
+      .node({.op = "Shape", .inputs = {"x"}, .outputs = {"s"}})
+      .node({.op = "Gather", .inputs = {"s", "zero"}, .outputs = {"n"}})
+      .node({.op = "Neg", .inputs = {"n"}, .outputs = {"minus"}})
+      .node({.op = "Unsqueeze", .inputs = {"minus", "axes"}, .outputs = {"starts"}})
+      .node({.op = "Concat", .inputs = {"x", "x"}, .outputs = {"twice"}, .attributes = {{"axis", std::int64_t{0}}}})
+      .node({.op = "Slice", .inputs = {"twice", "starts", "ends", "axes"}, .outputs = {"last"}})
+      .node({.op = "Abs", .inputs = {"starts"}, .outputs = {"rows"}})
+      .node({.op = "Concat",
+             .inputs = {"rows", "six"},
+             .outputs = {"rows_and"},
+             .attributes = {{"axis", std::int64_t{0}}}})
+      .node({.op = "Expand", .inputs = {"last", "rows_and"}, .outputs = {"y"}});
+  expect_same_at(builder, {6}, {1, 2, 64});
 }
 
 // The same where an import at one size folds what an open one leaves to the run: equal answers to x = 0, 1, 2, ...
@@ -187,7 +209,8 @@ TEST(OpenShapes, WhatDoesNotHoldAtASizeNamesIt) {
   const auto open = builder.import({.keeps_open = true});
   ASSERT_TRUE(open) << text(open.errors());
   EXPECT_TRUE(closed(open->graph, {4}));
-  for (const std::int64_t bad : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1} << 40}) {
+  EXPECT_TRUE(closed(open->graph, {0}));
+  for (const std::int64_t bad : {std::int64_t{-1}, std::int64_t{1} << 40}) {
     const auto refused = closed(open->graph, {bad});
     ASSERT_FALSE(refused) << bad;
     EXPECT_EQ(refused.errors()[0].where, "size 'N'");

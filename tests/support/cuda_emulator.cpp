@@ -11,7 +11,6 @@
 #include "cuda/device/attention_tile.h"
 #include "cuda/device/byte_attention.h"
 #include "cuda/device/byte_softmax.h"
-#include "cuda/device/conv.h"
 #include "cuda/device/depthwise.h"
 #include "cuda/device/elements.h"
 #include "cuda/device/float_conv.h"
@@ -23,42 +22,12 @@
 #include "cuda/device/resize.h"
 #include "cuda/device/row_scales.h"
 #include "cuda/launch.h"
-#include "support/cuda_block.h"
+#include "support/cuda_emulated.h"
 
 namespace octavo::cuda {
 namespace {
 
-struct Emulated {
-  std::string_view name;
-  void (*run)(HostBlock& block, const std::byte* arguments);
-  std::size_t argument_bytes;
-};
-
-template <class Arguments, void (*kernel)(HostBlock&, const Arguments&)>
-constexpr Emulated emulated(std::string_view name) {
-  const auto run = [](HostBlock& block, const std::byte* arguments) {
-    kernel(block, *reinterpret_cast<const Arguments*>(arguments));
-  };
-  return {name, run, sizeof(Arguments)};
-}
-
-// Every second block as devices with wgmma do it, the others as those without.
-template <int rows, int columns, int copy, bool has_offset, XScale x_scale>
-void conv_tile(HostBlock& block, const ConvArgs& arguments) {
-  constexpr bool kMayGroup = rows % kGroupRows == 0 && !has_offset;
-  constexpr Multiplier kGroups = kMayGroup ? Multiplier::group : Multiplier::warp;
-  if ((block.x() + block.y()) % 2 == 0)
-    conv<ConvTile<rows, columns, copy, kGroups, has_offset, x_scale>>(block, arguments);
-  else conv<ConvTile<rows, columns, copy, Multiplier::warp, has_offset, x_scale>>(block, arguments);
-}
-
-template <int rows, int columns, int copy, bool has_offset = false, XScale x_scale = XScale::known>
-constexpr Emulated tile(std::string_view name) {
-  return emulated<ConvArgs, conv_tile<rows, columns, copy, has_offset, x_scale>>(name);
-}
-
-// Sorted.
-constexpr Emulated kKernels[] = {
+constexpr Emulated kOthers[] = {
     emulated<AttentionArgs, attention<RealHeads>>("attention_f32"),
     emulated<AttentionArgs, attention_tile>("attention_f32_tile"),
     emulated<AttentionArgs, attention<StoredHeads>>("attention_q8"),
@@ -74,33 +43,6 @@ constexpr Emulated kKernels[] = {
     emulated<BinaryArgs, compare>("compare_f32"),
     emulated<ConcatArgs, concat<std::uint8_t>>("concat_1"),
     emulated<ConcatArgs, concat<std::uint32_t>>("concat_4"),
-    tile<128, 128, 1>("conv_128x128_1"),
-    tile<128, 128, 16>("conv_128x128_16"),
-    tile<128, 128, 4>("conv_128x128_4"),
-    tile<128, 64, 1>("conv_128x64_1"),
-    tile<128, 64, 16>("conv_128x64_16"),
-    tile<128, 64, 4>("conv_128x64_4"),
-    tile<32, 32, 1>("conv_32x32_1"),
-    tile<32, 32, 16>("conv_32x32_16"),
-    tile<32, 32, 16, true>("conv_32x32_16_offset"),
-    tile<32, 32, 1, true>("conv_32x32_1_offset"),
-    tile<32, 32, 4>("conv_32x32_4"),
-    tile<32, 32, 4, true>("conv_32x32_4_offset"),
-    tile<64, 64, 1>("conv_64x64_1"),
-    tile<64, 64, 16>("conv_64x64_16"),
-    tile<64, 64, 16, true>("conv_64x64_16_offset"),
-    tile<64, 64, 1, true>("conv_64x64_1_offset"),
-    tile<64, 64, 4>("conv_64x64_4"),
-    tile<64, 64, 4, true>("conv_64x64_4_offset"),
-    tile<128, 64, 1, false, XScale::in_run>("conv_run_128x64_1"),
-    tile<128, 64, 16, false, XScale::in_run>("conv_run_128x64_16"),
-    tile<128, 64, 4, false, XScale::in_run>("conv_run_128x64_4"),
-    tile<32, 32, 1, true, XScale::in_run>("conv_run_32x32_1"),
-    tile<32, 32, 16, true, XScale::in_run>("conv_run_32x32_16"),
-    tile<32, 32, 4, true, XScale::in_run>("conv_run_32x32_4"),
-    tile<64, 64, 1, true, XScale::in_run>("conv_run_64x64_1"),
-    tile<64, 64, 16, true, XScale::in_run>("conv_run_64x64_16"),
-    tile<64, 64, 4, true, XScale::in_run>("conv_run_64x64_4"),
     emulated<BytesArgs, copy>("copy_bytes"),
     emulated<DepthwiseArgs, depthwise<1>>("depthwise_1"),
     emulated<DepthwiseArgs, depthwise<4>>("depthwise_4"),
@@ -150,11 +92,26 @@ constexpr Emulated kKernels[] = {
     emulated<BytesArgs, table<std::uint32_t>>("table_4"),
     emulated<UnaryArgs, unary>("unary_f32"),
 };
-std::array<std::atomic<std::int64_t>, std::size(kKernels)> blocks_run{};
+
+// Sorted.
+const std::vector<Emulated>& kernels() {
+  static const std::vector<Emulated> all = [] {
+    std::vector<Emulated> made(std::begin(kOthers), std::end(kOthers));
+    for (const std::span<const Emulated> tiles : {emulated_tiles(), emulated_tiles_of_offsets()})
+      made.insert(made.end(), tiles.begin(), tiles.end());
+    std::ranges::sort(made, {}, &Emulated::name);
+    return made;
+  }();
+  return all;
+}
+
+std::vector<std::atomic<std::int64_t>>& blocks_run() {
+  static std::vector<std::atomic<std::int64_t>> counts(kernels().size());
+  return counts;
+}
 
 std::size_t number_of(std::string_view name) {
-  const auto* found = std::ranges::find(kKernels, name, &Emulated::name);
-  return static_cast<std::size_t>(found - std::begin(kKernels));
+  return static_cast<std::size_t>(std::ranges::find(kernels(), name, &Emulated::name) - kernels().begin());
 }
 
 }  // namespace
@@ -165,7 +122,7 @@ namespace octavo::testing {
 void emulate_cuda(const cuda::Launch& launch, const std::byte* arguments, ItemRange blocks) {
   using namespace octavo::cuda;
   const std::size_t number = number_of(launch.kernel);
-  if (number == std::size(kKernels) || kKernels[number].argument_bytes != launch.arguments.size()) {
+  if (number == kernels().size() || kernels()[number].argument_bytes != launch.arguments.size()) {
     std::fprintf(stderr, "no kernel '%s' with %zu bytes of arguments\n", launch.kernel.c_str(),
                  launch.arguments.size());
     std::abort();
@@ -174,21 +131,21 @@ void emulate_cuda(const cuda::Launch& launch, const std::byte* arguments, ItemRa
     const std::array<std::int64_t, 3> index{i % launch.grid[0], i / launch.grid[0] % launch.grid[1],
                                             i / launch.grid[0] / launch.grid[1]};
     HostBlock block(index, launch.threads, launch.shared_bytes);
-    kKernels[number].run(block, arguments);
+    kernels()[number].run(block, arguments);
   }
-  blocks_run[number] += blocks.end - blocks.begin;
+  blocks_run()[number] += blocks.end - blocks.begin;
 }
 
 std::vector<std::string_view> emulated_cuda_kernels() {
   std::vector<std::string_view> names;
-  for (const cuda::Emulated& kernel : cuda::kKernels) names.push_back(kernel.name);
+  for (const cuda::Emulated& kernel : cuda::kernels()) names.push_back(kernel.name);
   return names;
 }
 
 std::size_t emulated_cuda_argument_bytes(std::string_view kernel) {
-  return cuda::kKernels[cuda::number_of(kernel)].argument_bytes;
+  return cuda::kernels()[cuda::number_of(kernel)].argument_bytes;
 }
 
-std::int64_t emulated_cuda_blocks(std::string_view kernel) { return cuda::blocks_run[cuda::number_of(kernel)]; }
+std::int64_t emulated_cuda_blocks(std::string_view kernel) { return cuda::blocks_run()[cuda::number_of(kernel)]; }
 
 }  // namespace octavo::testing
