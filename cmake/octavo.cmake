@@ -89,7 +89,7 @@ function(octavo_set_units target)
 endfunction()
 
 # Folders whose code runs once per file or command. A third of their time would go into what nobody notices; the rest is as CMake's build type says.
-set(OCTAVO_COLD_FOLDERS import export api analyze diagnose cli bindings zoo CACHE STRING "folders of src/ compiled with -O1, for debugging with -O0")
+set(OCTAVO_COLD_FOLDERS import export api analyze diagnose cli bindings zoo CACHE STRING "folders of src/ compiled with -O1")
 
 # File by file, what nearly every source includes is compiled once per library instead. Sources with flags of an instruction set cannot share it.
 function(octavo_precompile target)
@@ -123,7 +123,7 @@ function(octavo_library folder)
       octavo_set_units(octavo_${folder} ${sources})
     endif()
     if(folder IN_LIST OCTAVO_COLD_FOLDERS)
-      target_compile_options(octavo_${folder} PRIVATE $<$<CONFIG:Release>:-O1> $<$<CONFIG:Debug>:-O0>)
+      target_compile_options(octavo_${folder} PRIVATE $<$<CONFIG:Release>:-O1>)
     endif()
     target_include_directories(octavo_${folder} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
     target_link_libraries(octavo_${folder} PUBLIC ${ARG_USES})
