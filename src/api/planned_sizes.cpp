@@ -73,7 +73,7 @@ Result<std::vector<SizeValues>> sizes_of_shapes(const Graph& graph, const std::v
 
 SizeValues example_sizes(const Graph& graph) {
   SizeValues sizes;
-  for (const OpenSize& size : graph.sizes()->sizes()) sizes.push_back(std::max(size.range.lowest, size.least_usual));
+  for (const OpenSize& size : graph.sizes()->sizes()) sizes.push_back(size.lowest_usual());
   for (const ValueId input : graph.inputs()) {
     const OpenShape& shape = graph.fact(input).shape;
     for (int axis = 0; axis < shape.rank(); ++axis) {

@@ -11,8 +11,7 @@ namespace {
 constexpr std::int64_t kLargestExample = 8192;
 
 bool is_usual(const OpenSize& size, std::int64_t number) {
-  return number >= std::max(size.range.lowest, size.least_usual) && number <= size.range.highest &&
-         number % size.step == 0;
+  return number >= size.lowest_usual() && number <= size.range.highest && number % size.step == 0;
 }
 
 }  // namespace

@@ -107,16 +107,16 @@ Result<Sizes::AtExample> Sizes::at_example(const SizeProgram& program, std::span
     if (table.is_full()) return damaged("expression", i);
     made.dims.push_back(sum);
   }
-  for (const SizeCondition& condition : program.conditions) {
-    const Dim& dim = made.dims[static_cast<std::size_t>(condition.expression)];
-    if (dim.is_number()) continue;
-    table.keep({dim.expression()->index, condition.relation, condition.where, condition.is_of_shapes});
-  }
-  for (const SizeCondition& condition : program.unusual) {
-    const Dim& dim = made.dims[static_cast<std::size_t>(condition.expression)];
-    if (dim.is_number()) continue;
-    keep_once(table.unusual_, {dim.expression()->index, condition.relation, condition.where, condition.is_of_shapes});
-  }
+  const auto keep = [&](const std::vector<SizeCondition>& conditions, std::vector<SizeCondition>& kept) {
+    for (SizeCondition condition : conditions) {
+      const Dim& dim = made.dims[static_cast<std::size_t>(condition.expression)];
+      if (dim.is_number()) continue;
+      condition.expression = dim.expression()->index;
+      keep_once(kept, std::move(condition));
+    }
+  };
+  keep(program.conditions, table.conditions_);
+  keep(program.unusual, table.unusual_);
   return made;
 }
 

@@ -175,8 +175,7 @@ Dim Sizes::atom(SizeAtom atom) { return interned({0, {{{atom}, 1}}}); }
 SizeRange Sizes::range_of(const SizeAtom& atom, SizeRange SizeExpression::*of) const {
   if (atom.kind == AtomKind::size) {
     const OpenSize& size = sizes_[static_cast<std::size_t>(atom.a)];
-    const std::int64_t least =
-        of == &SizeExpression::range ? std::max(size.range.lowest, size.least_usual) : size.range.lowest;
+    const std::int64_t least = of == &SizeExpression::range ? size.lowest_usual() : size.range.lowest;
     return {static_cast<std::int64_t>(-divided(-least, size.step)),
             static_cast<std::int64_t>(divided(size.range.highest, size.step))};
   }
@@ -360,19 +359,17 @@ Result<std::vector<std::int64_t>> Sizes::evaluate(std::span<const std::int64_t> 
     // What is beyond all bounds, or is divided by nothing, may be what nobody reads; no shape has such an extent.
     values.push_back(size_saturated(value));
   }
-  const auto is_broken = [&](const SizeCondition& condition) {
-    return !holds(condition.relation, values[static_cast<std::size_t>(condition.expression)]);
+  const auto broken_of = [&](const std::vector<SizeCondition>& conditions) {
+    const auto broken = std::find_if(conditions.begin(), conditions.end(), [&](const SizeCondition& condition) {
+      return !holds(condition.relation, values[static_cast<std::size_t>(condition.expression)]);
+    });
+    return broken == conditions.end() ? nullptr : &*broken;
   };
-  auto broken = std::find_if(conditions_.begin(), conditions_.end(), is_broken);
-  bool is_any_broken = broken != conditions_.end();
-  const auto is_unusual = [&, i = std::size_t{0}](const OpenSize& size) mutable {
-    return sizes[i++] < size.least_usual;
-  };
-  if (!is_any_broken && std::any_of(sizes_.begin(), sizes_.end(), is_unusual)) {
-    broken = std::find_if(unusual_.begin(), unusual_.end(), is_broken);
-    is_any_broken = broken != unusual_.end();
-  }
-  if (!is_any_broken) return values;
+  bool is_usual = true;
+  for (std::size_t i = 0; i < sizes_.size(); ++i) is_usual = is_usual && sizes[i] >= sizes_[i].least_usual;
+  const SizeCondition* broken = broken_of(conditions_);
+  if (broken == nullptr && !is_usual) broken = broken_of(unusual_);
+  if (broken == nullptr) return values;
   std::string given;
   for (std::size_t i = 0; i < sizes_.size(); ++i)
     given += (given.empty() ? "" : ", ") + sizes_[i].name + " = " + std::to_string(sizes[i]);

@@ -3,6 +3,7 @@
 #ifndef OCTAVO_BASE_SIZES_H_
 #define OCTAVO_BASE_SIZES_H_
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <deque>
@@ -38,9 +39,10 @@ struct OpenSize {
   std::string name;
   SizeRange range;
   std::int64_t step = 1;
-  // Expressions are made, and questions answered, as if it were never less; what that decided is a condition at smaller
-  // sizes. So a length may be 0 and is not asked about everywhere.
+  // Expressions are simplified and comparisons answered as if the size were never less than this. A smaller size that
+  // is in the range, such as a length of 0, is possible where every answer that relied on it still holds.
   std::int64_t least_usual = 0;
+  std::int64_t lowest_usual() const { return std::max(range.lowest, least_usual); }
   bool operator==(const OpenSize&) const = default;
   static constexpr auto fields() {
     return std::tuple(Field{"name", &OpenSize::name}, Field{"range", &OpenSize::range}, Field{"step", &OpenSize::step},
@@ -92,7 +94,7 @@ struct SizeExpression {
   Sizes* table = nullptr;
   std::int32_t index = 0;
   SizeSum sum;
-  SizeRange range;     // at usual sizes
+  SizeRange range;     // where every size is at least its lowest_usual()
   SizeRange possible;  // at all sizes
   std::int64_t example = 0;
 };
@@ -127,7 +129,7 @@ struct SizeProgram {
   std::vector<OpenSize> sizes;
   std::vector<SizeSum> expressions;
   std::vector<SizeCondition> conditions;
-  std::vector<SizeCondition> unusual;  // of sizes that are less than usual alone
+  std::vector<SizeCondition> unusual;  // only checked where a size is less than its least_usual
   bool operator==(const SizeProgram&) const = default;
   static constexpr auto fields() {
     return std::tuple(Field{"sizes", &SizeProgram::sizes}, Field{"expressions", &SizeProgram::expressions},

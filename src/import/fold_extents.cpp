@@ -138,7 +138,7 @@ std::optional<Extents> fold(const OpSpec& spec, const Attrs& attrs, const std::v
 // Sizes that can be 0 are those that data decide.
 bool can_be_none(const Sizes& table) {
   return std::any_of(table.sizes().begin(), table.sizes().end(),
-                     [](const OpenSize& size) { return std::max(size.range.lowest, size.least_usual) == 0; });
+                     [](const OpenSize& size) { return size.lowest_usual() == 0; });
 }
 
 // Whether a relation between 0 and the difference is not known before.

@@ -186,8 +186,7 @@ void ProgramBuilder::begin() {
   for (std::size_t size = 0; size < sizes; ++size) {
     const auto is_it = [&](const Dim& dim) { return graph.sizes()->size_of(dim) == size; };
     // An input that could not be read has left its size behind, which no value carries.
-    const OpenSize& open = graph.sizes()->sizes()[size];
-    size_of_program_.push_back(std::max(open.range.lowest, open.least_usual));
+    size_of_program_.push_back(graph.sizes()->sizes()[size].lowest_usual());
     for (const ValueId id : graph.inputs()) {
       const OpenShape& shape = graph.fact(id).shape;
       const auto found = std::find_if(shape.begin(), shape.end(), is_it);

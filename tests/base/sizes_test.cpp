@@ -85,7 +85,7 @@ TEST(Sizes, NothingAmongNoneIsNothing) {
             0);
 }
 
-// A length of 0 is asked about only where it comes.
+// Conditions of sizes that are less than usual are checked only at such sizes.
 TEST(Sizes, LessThanUsual) {
   Sizes open;
   const Dim n = open.add({"n", {0, 100}, 1, 1}, 4);
@@ -107,7 +107,7 @@ TEST(Sizes, LessThanUsual) {
   EXPECT_EQ(open.program().unusual.size(), 1u);
 }
 
-// What usual sizes make simpler, and what is made of it at others.
+// An expression that was simplified for usual sizes refuses the sizes at which that would be wrong.
 TEST(Sizes, SimplerAtUsualSizes) {
   const auto evaluates = [](auto make) {
     Sizes open;
@@ -124,7 +124,7 @@ TEST(Sizes, SimplerAtUsualSizes) {
   EXPECT_FALSE(evaluates([](const Dim& n, const Dim&) { static_cast<void>(n == 0); }));
 }
 
-// There it is a number.
+// A size that is less than usual is a number in the table that is made for it.
 TEST(Sizes, AtAnExampleOfNone) {
   Sizes open;
   const Dim past = open.add({"past", {0, 100}, 1, 1}, 4), n = open.add({"n", {0, 8}, 1, 1}, 2);
