@@ -11,7 +11,7 @@ import numpy as np
 from .. import _cache, _onnx_file
 from .._core import Stop
 from .._compile import compile as compile_model
-from .._errors import InvalidInputError, OctavoError, UnsupportedError, UsageError
+from .._errors import InvalidInputError, OctavoError, UnsupportedError
 from .._model import BoundModel, Model, TensorInfo, load
 from .._onnx_file import Extent, OnnxFile, Value
 from .._sources import Source, source_of
@@ -158,13 +158,7 @@ class OctavoEngine:
     def run(self, names: Sequence[str], feeds: Mapping[str, Any], options: RunOptions | None) -> list[Any]:
         arrays = self._arrays(feeds)
         with as_onnxruntime():
-            try:
-                results: Mapping[str, Any] = self.model.run(arrays, stop=_stop_of(options))
-            except UsageError:
-                empty = _of_nothing(self.model, arrays)
-                if empty is None:
-                    raise
-                results = empty
+            results = self.model.run(arrays, stop=_stop_of(options))
         return [results[name] for name in names]
 
     def bind(self, names: Sequence[str], feeds: Mapping[str, Any], out: Mapping[str, np.ndarray]) -> Bound:
@@ -173,22 +167,6 @@ class OctavoEngine:
 
 def _stop_of(options: RunOptions | None) -> Stop | None:
     return None if options is None else options._stop
-
-
-def _of_nothing(model: Model, arrays: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The outputs where an open dimension is 0, which no plan takes, and they are empty, too; else None."""
-    sizes: dict[Any, int] = {}
-    for told in model.inputs:
-        array = np.asarray(arrays[told.name])
-        if len(told.shape) != array.ndim or array.dtype.name != told.dtype:
-            return None
-        for extent, size in zip(told.shape, array.shape):
-            if sizes.setdefault(extent, extent if isinstance(extent, int) else size) != size:
-                return None
-    shapes = [[each if isinstance(each, int) else sizes.get(each) for each in told.shape] for told in model.outputs]
-    if any(0 not in shape or None in shape for shape in shapes):
-        return None
-    return {told.name: np.zeros(shape, told.dtype) for told, shape in zip(model.outputs, shapes)}
 
 
 class _BoundRun:
