@@ -108,6 +108,9 @@ function(octavo_precompile target)
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess;-Wno-stringop-overflow;-Wno-stringop-overread;-Wno-array-bounds>)
 endfunction()
 
+# What fuzzing is led through: counting branches anywhere else would only slow tests and fuzzing down.
+set(OCTAVO_FUZZED_FOLDERS base graph ops import artifact plan planner lower)
+
 # octavo_library(base USES ...): all of src/base as the static library octavo_base. Files of an instruction set are compiled apart, with its flags.
 function(octavo_library folder)
   cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
@@ -121,6 +124,9 @@ function(octavo_library folder)
     add_library(octavo_${folder} STATIC ${sources})
     if(OCTAVO_UNITY AND NOT folder IN_LIST OCTAVO_FOLDERS_BY_FILE)
       octavo_set_units(octavo_${folder} ${sources})
+    endif()
+    if(OCTAVO_FUZZ AND folder IN_LIST OCTAVO_FUZZED_FOLDERS)
+      target_compile_options(octavo_${folder} PRIVATE -fsanitize=fuzzer-no-link)
     endif()
     if(folder IN_LIST OCTAVO_COLD_FOLDERS)
       target_compile_options(octavo_${folder} PRIVATE $<$<CONFIG:Release>:-O1>)
