@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "graph/open_shape.h"
+#include "import/float_sizes.h"
 #include "import/fold.h"
 #include "ops/cast/cast.h"
 #include "ops/reshape/reshape.h"
@@ -159,7 +160,13 @@ void NodeBuilder::require_rank(ValueId value, int lowest, int highest) {
 
 std::shared_ptr<const Tensor> NodeBuilder::data_of(ValueId value, const std::string& name) {
   if (!value.exists()) return nullptr;
-  if (!is_constant(value)) unsupported(place_of(value), "'" + name + "', which is computed at run time", "a constant");
+  if (!is_constant(value)) {
+    if (auto example = at_example(built_.graph, {&value, 1})) {
+      example->fix();
+      return std::make_shared<const Tensor>(std::move(example->tensors[0]));
+    }
+    unsupported(place_of(value), "'" + name + "', which is computed at run time", "a constant");
+  }
   if (fact(value).extents != nullptr) static_cast<void>(fixed(*fact(value).extents));
   return fact(value).constant;
 }

@@ -38,12 +38,18 @@ std::vector<Tensor> fold(const OpSpec& spec, const Attrs& attrs, InputFacts inpu
 std::vector<ValueId> add_folded(Graph& graph, const OpSpec& spec, const Attrs& attrs,
                                 const std::vector<ValueId>& inputs, const std::string& name, std::int64_t& budget) {
   if (!spec.folds_at_import) return {};
-  std::vector<const Fact*> facts;
-  for (ValueId input : inputs) {
-    if (input.exists() && !graph.fact(input).is_constant()) return {};
-    facts.push_back(input.exists() ? &graph.fact(input) : nullptr);
-  }
   if (graph.sizes() != nullptr) graph.sizes()->set_asking("node '" + name + "'");
+  std::vector<Fact> known;
+  for (ValueId input : inputs) {
+    if (input.exists()) known.push_back(fact_with_sizes(graph, input));
+    if (!input.exists() || known.back().is_constant()) continue;
+    const ValueId made =
+        graph.sizes() != nullptr ? add_integers_of_floats(graph, spec, attrs, inputs, name) : ValueId{};
+    return made.exists() ? std::vector<ValueId>{made} : std::vector<ValueId>{};
+  }
+  std::vector<const Fact*> facts;
+  std::size_t next = 0;
+  for (ValueId input : inputs) facts.push_back(input.exists() ? &known[next++] : nullptr);
   auto inferred = infer_checked(spec, attrs, facts);
   if (!inferred) return {};  // the graph will say why
   const bool has_open =
@@ -51,7 +57,11 @@ std::vector<ValueId> add_folded(Graph& graph, const OpSpec& spec, const Attrs& a
   if (has_open && is_for_the_run(attrs, facts)) return {};
   if (has_open) {
     auto folded = add_folded_extents(graph, spec, attrs, facts, *inferred, name);
-    if (!folded.empty()) return folded;
+    const bool is_of_floats = inferred->size() == 1 && is_float(inferred->front().dtype);
+    if (!folded.empty() || is_of_floats) return folded;
+    for (const Fact* fact : facts) {
+      if (fact != nullptr && fact->extents != nullptr) static_cast<void>(fixed(*fact->extents));
+    }
   }
   // Its elements depend on sizes: it is computed once these are known.
   const bool stays_open =

@@ -1,10 +1,11 @@
 // Verbs that pick elements by position, and what is made of positions. Part of import/.
 #include <algorithm>
 #include <cmath>
-#include <span>
+#include <optional>
 #include <utility>
 
 #include "graph/open_shape.h"
+#include "import/fold_extents.h"
 #include "import/verbs.h"
 #include "ops/cumsum/cumsum.h"
 #include "ops/gather_elements/gather_elements.h"
@@ -23,24 +24,23 @@ Extents along(int rank, std::int64_t axis, const Dim& size) {
   return dims;
 }
 
-bool has_open_extents(NodeBuilder& in, std::span<const ValueId> values) {
-  return std::any_of(values.begin(), values.end(), [&](ValueId value) {
-    const Extents* extents = value.exists() ? in.built().graph.fact(value).extents.get() : nullptr;
-    return extents != nullptr && is_open(*extents);
-  });
+// A number or a size; nothing where it is not known before or, as a float, not whole.
+std::optional<Dim> whole_scalar(NodeBuilder& in, ValueId value) {
+  if (!value.exists() || in.shape(value).elements() != 1) return std::nullopt;
+  const Fact fact = fact_with_sizes(in.built().graph, value);
+  if (!fact.is_constant()) return std::nullopt;
+  if (fact.extents != nullptr) return fact.extents->front();
+  const double number = element_as_double(fact.constant->view(), 0);
+  const auto whole = to_int64s(fact.constant->view())[0];
+  return !is_float(fact.dtype) || number == static_cast<double>(whole) ? std::optional(Dim(whole)) : std::nullopt;
 }
 
 // Of sizes that are known in a run.
-ValueId open_range(NodeBuilder& in, ValueId start, ValueId limit, ValueId delta) {
-  const Extents first = in.extents_of(start, "start"), end = in.extents_of(limit, "limit"),
-                steps = in.extents_of(delta, "delta");
-  if (in.failed()) return {};
-  if (first.size() != 1 || end.size() != 1 || steps.size() != 1) return in.fail("inputs", "lists", "three scalars");
-  const std::int64_t step = steps[0].fixed();
+ValueId open_range(NodeBuilder& in, ValueId start, const Dim& length, const Dim& delta) {
+  const std::int64_t step = delta.fixed();
   if (step == 0) return in.fail("inputs", "a range that does not end", "a step other than 0");
-  const Dim length = step > 0 ? end[0] - first[0] : first[0] - end[0];
   const std::int64_t stride = step > 0 ? step : -step;
-  const Dim count = larger((length + (stride - 1)) / stride, 0);
+  const Dim count = larger(((step > 0 ? length : 0 - length) + (stride - 1)) / stride, 0);
   return counted_from(in, start, in.scalar_like(start, static_cast<double>(step), "step"), count);
 }
 
@@ -71,8 +71,11 @@ ValueId count_of_range(NodeBuilder& in, ValueId start, ValueId limit, ValueId de
 }
 
 ValueId range(NodeBuilder& in, ValueId start, ValueId limit, ValueId delta) {
-  if (const ValueId given[] = {start, limit, delta}; has_open_extents(in, given))
-    return open_range(in, start, limit, delta);
+  const auto first_size = whole_scalar(in, start), end_size = whole_scalar(in, limit),
+             step_size = whole_scalar(in, delta);
+  const bool is_known = first_size && end_size && step_size;
+  if (is_known && !(first_size->is_number() && end_size->is_number() && step_size->is_number()))
+    return open_range(in, start, *end_size - *first_size, *step_size);
   constexpr std::int64_t kLimit = std::int64_t{1} << 24;
   const auto from = in.data_of(start, "start"), to = in.data_of(limit, "limit"), by = in.data_of(delta, "delta");
   if (in.failed()) return {};

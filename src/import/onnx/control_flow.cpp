@@ -3,6 +3,7 @@
 
 #include "base/fields.h"
 #include "graph/open_shape.h"
+#include "import/float_sizes.h"
 #include "import/onnx/graph_walker.h"
 #include "import/onnx/proto.h"
 #include "ops/check.h"
@@ -112,8 +113,10 @@ void GraphWalker::read_if(const Place& at) {
   const Fact fact = building_.graph.fact(condition);
   if (fact.dtype != DType::boolean || (!is_open(fact.shape.dims()) && fact.shape.elements() != 1))
     return wrong(at, ErrorKind::invalid_input, "input 'cond'", type_text(fact), "bool of one element");
-  if (fact.is_constant() && fact.extents == nullptr)
-    return read_chosen(at, *fact.constant->view().as<bool>() ? *yes : *no);
+  if (const auto known = at_example(building_.graph, {&condition, 1})) {
+    known->fix();
+    return read_chosen(at, *known->tensors[0].as<bool>() ? *yes : *no);
+  }
   const Handle tested = handle_of(at.node.input(0));
   building_.leave_graph();
   PartTree part{.part = {.kind = PartKind::branch, .name = at.origin}};

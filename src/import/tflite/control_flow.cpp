@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/open_shape.h"
+#include "import/float_sizes.h"
 #include "import/tflite/operators.h"
 #include "import/tflite/subgraph_walker.h"
 
@@ -170,9 +171,10 @@ void SubgraphWalker::read_if(const Place& at) {
     return wrong(at, ErrorKind::invalid_input, "input 0", type_text(condition), "bool of one element");
   const int subgraphs[] = {given->then_subgraph_index(), given->else_subgraph_index()};
   std::vector<Bound> arguments;
-  if (condition.is_constant() && condition.extents == nullptr) {
+  if (const auto example = at_example(building_.graph, {&known, 1})) {
+    example->fix();
     for (int i = 1; i < input_count(at); ++i) arguments.push_back(bound(input(at, i)));
-    return read_inside(at, subgraphs[*condition.constant->view().as<bool>() ? 0 : 1], arguments);
+    return read_inside(at, subgraphs[*example->tensors[0].as<bool>() ? 0 : 1], arguments);
   }
   const Handle tested = handle_of(input(at, 0));
   building_.leave_graph();
