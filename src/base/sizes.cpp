@@ -406,7 +406,13 @@ std::string Sizes::text(const SizeCondition& condition) const {
     if (term.coefficient < 0) term.coefficient = -term.coefficient;
     add_term(side, std::move(term));
   }
-  return text(left) + std::string(relations[static_cast<int>(condition.relation)]) + text(right);
+  // Sizes of windows of windows fill pages.
+  const auto readable = [&](const SizeSum& side) {
+    constexpr std::size_t kMost = 120;
+    const std::string whole = text(side);
+    return whole.size() <= kMost ? whole : whole.substr(0, kMost) + " ...";
+  };
+  return readable(left) + std::string(relations[static_cast<int>(condition.relation)]) + readable(right);
 }
 
 // ---- Dim ----
