@@ -1,6 +1,7 @@
 // Kernels of fixed-point operators against their references.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -211,29 +212,46 @@ TEST(FixedKernels, SumsAndLines) {
   }
 }
 
+// `taps` may lie beyond the image, as files may say, and weights at and beyond their ends.
+struct ResizeAxis {
+  Tensor taps, weights;
+};
+ResizeAxis resize_axis(std::mt19937& random, ResizeRounding form, std::int64_t size, std::int64_t from,
+                       bool has_wild_weights) {
+  ResizeAxis axis{Tensor(DType::s32, Shape{size, 2}), Tensor(DType::f32, Shape{size})};
+  for (std::int32_t& tap : axis.taps.span<std::int32_t>())
+    tap = static_cast<std::int32_t>(random() % static_cast<unsigned>(from + 2)) - 1;
+  const float one = form == ResizeRounding::real ? 1.0f : (form == ResizeRounding::ten_bits ? 1024.0f : 2048.0f);
+  for (float& weight : axis.weights.span<float>()) {
+    const float part = static_cast<float>(random() % 1000) / 999.0f;
+    const float ends[] = {0.0f,       one,         form == ResizeRounding::real ? part : std::floor(part * one),
+                          1.5f * one, -0.5f * one, 4.0f * one,
+                          -2.5f * one};
+    weight = ends[random() % (has_wild_weights ? 7 : (form == ResizeRounding::eleven_bits ? 3 : 5))];
+  }
+  return axis;
+}
+
 TEST(FixedKernels, Resize) {
   std::mt19937 random(4);
   for (int rounding = 0; rounding < count_of(ResizeRounding{}); ++rounding) {
     for (const DType dtype : {DType::u8, DType::s8}) {
-      const auto form = static_cast<ResizeRounding>(rounding);
-      const auto taps = [&](std::int64_t size, std::int64_t from) {
-        Tensor tensor(DType::s32, Shape{size, 2});
-        // Beyond the image, too: files may say so.
-        for (std::int32_t& tap : tensor.span<std::int32_t>())
-          tap = static_cast<std::int32_t>(random() % static_cast<unsigned>(from + 2)) - 1;
-        return tensor;
-      };
-      const auto weights = [&](std::int64_t size) {
-        Tensor tensor(DType::f32, Shape{size});
-        const float one = form == ResizeRounding::real ? 1.0f : (form == ResizeRounding::ten_bits ? 1024.0f : 2048.0f);
-        for (float& weight : tensor.span<float>())
-          weight = std::floor(static_cast<float>(random() % 1000) / 999.0f * one);
-        return tensor;
-      };
-      KernelCase test{.spec = &kIntegerResize, .attrs = IntegerResizeAttrs{form, dtype == DType::u8 ? 128 : 0}};
-      test.inputs = {random_tensor(random, dtype, {2, 5, 4, 3}), taps(7, 5), weights(7), taps(9, 4), weights(9)};
-      test.is_constant = {false, true, true, true, true};
-      EXPECT_EQ(check_kernels(test).count("integer_resize_portable"), 1u);
+      for (const std::int64_t channels : {1, 3, 8, 21, 64}) {
+        for (const int shift : {0, 128, -128}) {
+          const auto form = static_cast<ResizeRounding>(rounding);
+          const ResizeAxis rows = resize_axis(random, form, 7, 5, channels == 3),
+                           columns = resize_axis(random, form, 19, 4, channels == 21);
+          KernelCase test{.spec = &kIntegerResize, .attrs = IntegerResizeAttrs{form, shift}};
+          test.inputs = {random_tensor(random, dtype, {2, 5, 4, channels}), rows.taps, rows.weights, columns.taps,
+                         columns.weights};
+          test.is_constant = {false, true, true, true, true};
+          const std::set<std::string> all{"integer_resize_avx2", "integer_resize_avx512", "integer_resize_cuda",
+                                          "integer_resize_neon", "integer_resize_portable"};
+          const std::set<std::string> found = check_kernels(test);
+          EXPECT_EQ(found.count("integer_resize_portable"), 1u);
+          EXPECT_TRUE(std::includes(all.begin(), all.end(), found.begin(), found.end()));
+        }
+      }
     }
   }
 }

@@ -17,6 +17,7 @@
 #include "kernels/pool/taps.h"
 #include "kernels/quantize/rows.h"
 #include "kernels/recurrence/recurrence.h"
+#include "kernels/resize/integer_lines.h"
 #include "kernels/resize/linear.h"
 #include "kernels/resize/weighted.h"
 #include "kernels/sampling/functions.h"
@@ -42,6 +43,7 @@ constexpr PlaneFunctions kPlaneAvx2{};
 constexpr PoolFunctions kPoolAvx2{}, kPoolAvx512{};
 constexpr QuantizeFunctions kQuantizeAvx2{}, kQuantizeAvx512{};
 constexpr LinearFunctions kLinearAvx2{}, kLinearAvx512{};
+constexpr IntegerLineFunctions kIntegerLinesAvx2{}, kIntegerLinesAvx512{};
 constexpr WeightedFunctions kWeightedAvx2{}, kWeightedAvx512{};
 constexpr SampleFunctions kSampleAvx2{}, kSampleAvx512{};
 constexpr LookupFunctions kLookupAvx2{}, kLookupAvx512{}, kLookupAvx512Vbmi{};

@@ -5,5 +5,6 @@ namespace octavo {
 
 constexpr WeightedFunctions kWeightedNeon = weighted_functions();
 constexpr LinearFunctions kLinearNeon = linear_functions();
+constexpr IntegerLineFunctions kIntegerLinesNeon = integer_line_functions();
 
 }  // namespace octavo

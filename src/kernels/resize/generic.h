@@ -1,10 +1,12 @@
-// The loops of resize's weighted and linear sums in plain C++, which the compiler vectorizes for each instruction set.
-// Internal linkage only. Part of kernels/.
+// The loops of resize's weighted, linear and integer sums in plain C++, which the compiler vectorizes for each
+// instruction set. Internal linkage only. Part of kernels/.
 #ifndef OCTAVO_KERNELS_RESIZE_GENERIC_H_
 #define OCTAVO_KERNELS_RESIZE_GENERIC_H_
 
 #include <cmath>
+#include <limits>
 
+#include "kernels/resize/integer_lines.h"
 #include "kernels/resize/linear.h"
 #include "kernels/resize/weighted.h"
 
@@ -144,6 +146,93 @@ constexpr LinearFunctions::OfType linear_of() {
 }
 constexpr LinearFunctions linear_functions() {
   return {linear_of<float>(), linear_of<std::uint8_t>(), linear_of<std::int8_t>()};
+}
+
+// ---- in integers ----
+
+// f(element of the line, elements left and right in x, position)
+template <class Function>
+void for_each_column(const ColumnTaps& taps, const Function& f) {
+  if (taps.channels == 1) {
+    for (std::int64_t o = 0; o < taps.positions; ++o) f(o, taps.left[o], taps.right[o], o);
+    return;
+  }
+  for (std::int64_t o = 0; o < taps.positions; ++o) {
+    const std::int64_t left = taps.left[o] * taps.channels, right = taps.right[o] * taps.channels;
+    for (std::int64_t c = 0; c < taps.channels; ++c) f(o * taps.channels + c, left + c, right + c, o);
+  }
+}
+
+template <class T>
+void spread_whole(const ColumnTaps& taps, const std::byte* from, std::int32_t one, std::int32_t shift,
+                  std::int32_t* __restrict to) {
+  const T* __restrict x = reinterpret_cast<const T*>(from);
+  const std::int32_t* __restrict weight = taps.whole_weight;
+  for_each_column(taps, [&](std::int64_t i, std::int64_t left, std::int64_t right, std::int64_t o) {
+    to[i] = (x[left] - shift) * (one - weight[o]) + (x[right] - shift) * weight[o];
+  });
+}
+
+template <class T>
+void spread_real(const ColumnTaps& taps, const std::byte* from, std::int32_t shift, float* __restrict to) {
+  const T* __restrict x = reinterpret_cast<const T*>(from);
+  const std::int64_t n = taps.positions * taps.channels;
+  for_each_column(taps, [&](std::int64_t i, std::int64_t left, std::int64_t right, std::int64_t) {
+    to[i] = static_cast<float>(x[left] - shift);
+    to[n + i] = static_cast<float>(x[right] - shift);
+  });
+}
+
+template <class T>
+T bounded(std::int32_t value) {
+  constexpr std::int32_t lowest = std::numeric_limits<T>::lowest(), highest = std::numeric_limits<T>::max();
+  return static_cast<T>(value < lowest ? lowest : (value > highest ? highest : value));
+}
+
+template <class T, int bits>
+void join_whole_of(const LinesBetween& lines, std::int64_t n, T* __restrict y) {
+  constexpr std::int32_t half = 1 << (2 * bits - 1);
+  const auto* __restrict above = static_cast<const std::int32_t*>(lines.above);
+  const auto* __restrict below = static_cast<const std::int32_t*>(lines.below);
+  const std::int32_t down = lines.whole_weight, up = (1 << bits) - down, shift = lines.shift;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int32_t sum = above[i] * up + below[i] * down;
+    if constexpr (bits == 11) {
+      y[i] = bounded<T>(((sum + half) >> (2 * bits)) + shift);
+    } else {
+      const std::int32_t raised = sum > 0 ? sum + half : sum - half;
+      y[i] = bounded<T>(((raised + ((raised >> 31) & (2 * half - 1))) >> (2 * bits)) + shift);  // truncated
+    }
+  }
+}
+
+template <class T>
+void join_whole(const LinesBetween& lines, std::int64_t n, std::byte* y) {
+  if (lines.rounding == ResizeRounding::eleven_bits) join_whole_of<T, 11>(lines, n, reinterpret_cast<T*>(y));
+  else join_whole_of<T, 10>(lines, n, reinterpret_cast<T*>(y));
+}
+
+template <class T>
+void join_real(const ColumnTaps& taps, const LinesBetween& lines, std::byte* to) {
+  T* __restrict y = reinterpret_cast<T*>(to);
+  const std::int64_t n = taps.positions * taps.channels;
+  const auto* __restrict above = static_cast<const float*>(lines.above);
+  const auto* __restrict below = static_cast<const float*>(lines.below);
+  const float* __restrict weight = taps.real_weight;
+  const float wy = lines.real_weight, ry = 1.0f - wy;
+  for_each_column(taps, [&](std::int64_t i, std::int64_t, std::int64_t, std::int64_t o) {
+    const float wx = weight[o], rx = 1.0f - wx;
+    const float sum = above[i] * ry * rx + below[i] * wy * rx + above[n + i] * ry * wx + below[n + i] * wy * wx;
+    y[i] = bounded<T>(static_cast<std::int32_t>(sum + 0.5f) + lines.shift);
+  });
+}
+
+template <class T>
+constexpr IntegerLineFunctions::OfType integer_lines_of() {
+  return {spread_whole<T>, spread_real<T>, join_whole<T>, join_real<T>};
+}
+constexpr IntegerLineFunctions integer_line_functions() {
+  return {integer_lines_of<std::uint8_t>(), integer_lines_of<std::int8_t>()};
 }
 
 }  // namespace

@@ -5,5 +5,6 @@ namespace octavo {
 
 constexpr WeightedFunctions kWeightedScalar = weighted_functions();
 constexpr LinearFunctions kLinearScalar = linear_functions();
+constexpr IntegerLineFunctions kIntegerLinesScalar = integer_line_functions();
 
 }  // namespace octavo

@@ -5,5 +5,6 @@ namespace octavo {
 
 constexpr WeightedFunctions kWeightedAvx2 = weighted_functions();
 constexpr LinearFunctions kLinearAvx2 = linear_functions();
+constexpr IntegerLineFunctions kIntegerLinesAvx2 = integer_line_functions();
 
 }  // namespace octavo

@@ -5,5 +5,6 @@ namespace octavo {
 
 constexpr WeightedFunctions kWeightedAvx512 = weighted_functions();
 constexpr LinearFunctions kLinearAvx512 = linear_functions();
+constexpr IntegerLineFunctions kIntegerLinesAvx512 = integer_line_functions();
 
 }  // namespace octavo

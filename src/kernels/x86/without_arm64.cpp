@@ -14,6 +14,7 @@
 #include "kernels/pool/taps.h"
 #include "kernels/quantize/rows.h"
 #include "kernels/recurrence/recurrence.h"
+#include "kernels/resize/integer_lines.h"
 #include "kernels/resize/linear.h"
 #include "kernels/resize/weighted.h"
 #include "kernels/sampling/functions.h"
@@ -37,6 +38,7 @@ constexpr PlaneFunctions kPlaneNeon{};
 constexpr PoolFunctions kPoolNeon{};
 constexpr QuantizeFunctions kQuantizeNeon{};
 constexpr LinearFunctions kLinearNeon{};
+constexpr IntegerLineFunctions kIntegerLinesNeon{};
 constexpr WeightedFunctions kWeightedNeon{};
 constexpr SampleFunctions kSampleNeon{};
 constexpr LookupFunctions kLookupNeon{};
