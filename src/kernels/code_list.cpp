@@ -6,6 +6,7 @@
 #include "kernels/depthwise/depthwise.h"
 #include "kernels/eltwise/eltwise.h"
 #include "kernels/float/float.h"
+#include "kernels/halves/halves.h"
 #include "kernels/integer_attention/integer_attention.h"
 #include "kernels/integer_norm/integer_norm.h"
 #include "kernels/kernel.h"
@@ -41,6 +42,7 @@ std::vector<const KernelCode*> join_families() {
   };
   add(argmax_codes());
   add(argmax_pool_codes());
+  add(half_codes());
   add(arrange_codes());
   add(batch_norm_codes());
   add(attention_codes());

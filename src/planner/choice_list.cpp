@@ -11,6 +11,7 @@
 #include "kernels/depthwise/depthwise.h"
 #include "kernels/eltwise/eltwise.h"
 #include "kernels/float/float.h"
+#include "kernels/halves/halves.h"
 #include "kernels/integer_attention/integer_attention.h"
 #include "kernels/integer_norm/integer_norm.h"
 #include "kernels/lines/lines.h"
@@ -38,6 +39,7 @@ std::vector<const KernelChoice*> join_families() {
   };
   add(argmax_choices());
   add(argmax_pool_choices());
+  add(half_choices());
   add(arrange_choices());
   add(batch_norm_choices());
   add(attention_choices());

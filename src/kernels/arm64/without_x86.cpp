@@ -9,6 +9,7 @@
 #include "kernels/depthwise/rows.h"
 #include "kernels/eltwise/rows.h"
 #include "kernels/float/sums.h"
+#include "kernels/halves/functions.h"
 #include "kernels/integer_attention/head.h"
 #include "kernels/integer_norm/lines.h"
 #include "kernels/jit/code.h"
@@ -42,6 +43,7 @@ constexpr LineFunctions kLinesAvx2{}, kLinesAvx512{};
 constexpr PlaneFunctions kPlaneAvx2{};
 constexpr PoolFunctions kPoolAvx2{}, kPoolAvx512{};
 constexpr QuantizeFunctions kQuantizeAvx2{}, kQuantizeAvx512{};
+constexpr HalfFunctions kHalvesAvx2{}, kHalvesAvx512{};
 constexpr LinearFunctions kLinearAvx2{}, kLinearAvx512{};
 constexpr IntegerLineFunctions kIntegerLinesAvx2{}, kIntegerLinesAvx512{};
 constexpr WeightedFunctions kWeightedAvx2{}, kWeightedAvx512{};

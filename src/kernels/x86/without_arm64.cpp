@@ -7,6 +7,7 @@
 #include "kernels/depthwise/rows.h"
 #include "kernels/eltwise/rows.h"
 #include "kernels/float/sums.h"
+#include "kernels/halves/functions.h"
 #include "kernels/integer_attention/head.h"
 #include "kernels/integer_norm/lines.h"
 #include "kernels/lines/functions.h"
@@ -37,6 +38,7 @@ constexpr LineFunctions kLinesNeon{};
 constexpr PlaneFunctions kPlaneNeon{};
 constexpr PoolFunctions kPoolNeon{};
 constexpr QuantizeFunctions kQuantizeNeon{};
+constexpr HalfFunctions kHalvesNeon{};
 constexpr LinearFunctions kLinearNeon{};
 constexpr IntegerLineFunctions kIntegerLinesNeon{};
 constexpr WeightedFunctions kWeightedNeon{};
