@@ -42,6 +42,7 @@ std::vector<const KernelCode*> join_families() {
   };
   add(argmax_codes());
   add(argmax_pool_codes());
+  add(gather_bytes_codes());
   add(half_codes());
   add(arrange_codes());
   add(batch_norm_codes());

@@ -39,6 +39,7 @@ std::vector<const KernelChoice*> join_families() {
   };
   add(argmax_choices());
   add(argmax_pool_choices());
+  add(gather_bytes_choices());
   add(half_choices());
   add(arrange_choices());
   add(batch_norm_choices());

@@ -91,6 +91,26 @@ TEST(MoveKernels, Gather) {
   }
 }
 
+// A channel shuffle, more and fewer channels than there are, and indices beyond both ends.
+TEST(MoveKernels, GatherBytesAlongARow) {
+  std::mt19937 random(16);
+  for (const DType dtype : {DType::u8, DType::s8, DType::boolean}) {
+    for (const std::int64_t size : {1, 3, 64, 200, 256}) {
+      for (const std::int64_t count : {1, 5, 64, 300}) {
+        Tensor indices(DType::s64, Shape{count});
+        for (std::int64_t& index : indices.span<std::int64_t>())
+          index = static_cast<std::int64_t>(random() % static_cast<unsigned>(2 * size)) - size;
+        const Tensor x = random_tensor(random, dtype, {3, 7, size});
+        const auto ran = check_move(kGather, GatherAttrs{.axis = -1}, {x, indices});
+        EXPECT_TRUE(kernels_missing(ran, "gather_bytes").empty());
+      }
+    }
+    const auto ran = check_move(kGather, GatherAttrs{.axis = 1},
+                                {random_tensor(random, dtype, {2, 257}), Tensor::scalar(std::int64_t{256})});
+    EXPECT_FALSE(ran.contains("gather_bytes_portable"));
+  }
+}
+
 TEST(MoveKernels, GatherElements) {
   std::mt19937 random(7);
   const auto indices = [&](const Shape& shape, std::int64_t dim) {
