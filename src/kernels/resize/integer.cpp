@@ -19,14 +19,15 @@ void run_integer_resize(const IntegerResizeParams& params, const StepBuffers& bu
   const auto* rows = reinterpret_cast<const std::int32_t*>(buffers.inputs[1]);
   row.columns = reinterpret_cast<const std::int32_t*>(buffers.inputs[3]);
   row.column_weights = reinterpret_cast<const float*>(buffers.inputs[4]);
-  const std::int64_t stride = row.from_width * row.channels;
+  const auto element = static_cast<std::int64_t>(size_of(row.dtype));
+  const std::int64_t stride = row.from_width * row.channels * element;
   for (std::int64_t line = lines.begin; line < lines.end; ++line) {
     const std::int64_t oh = line % params.height;
     const std::byte* image = buffers.inputs[0] + line / params.height * params.from_height * stride;
     row.first = image + std::clamp<std::int64_t>(rows[2 * oh], 0, params.from_height - 1) * stride;
     row.second = image + std::clamp<std::int64_t>(rows[2 * oh + 1], 0, params.from_height - 1) * stride;
     row.weight = reinterpret_cast<const float*>(buffers.inputs[2])[oh];
-    resize_row(params.attrs, row, buffers.outputs[0] + line * row.width * row.channels);
+    resize_row(params.attrs, row, buffers.outputs[0] + line * row.width * row.channels * element);
   }
 }
 
