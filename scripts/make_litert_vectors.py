@@ -1,6 +1,6 @@
-"""Makes tests/import/litert and tests/import/litert_floats: small .tflite files of one operator each, with what LiteRT answers by default and by its reference kernels.
+"""Makes tests/import/litert, litert_floats and litert_16x8: small .tflite files of one operator each, with what LiteRT answers by default and by its reference kernels.
 
-    python scripts/make_litert_vectors.py [--only floats|kernels]
+    python scripts/make_litert_vectors.py [--only floats|kernels|16x8]
 
 NAME.bin holds the inputs of NAME.tflite in order, then the first output by the default and by the reference kernels: raw bytes.
 Needs, in any virtual environment: pip install ai-edge-litert==2.3.0 numpy
@@ -18,6 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts" / "compare"))
 import litert_kernel_operators  # noqa: E402
 import litert_operators  # noqa: E402
+import litert_operators_16x8  # noqa: E402
 
 LEFT_OUT = {"elu"}  # the reference kernels have none
 ATTEMPTS = 60
@@ -30,6 +31,8 @@ def random_inputs(details, rng):
             # Ties of the rounding among them.
             scale = 0.25
             yield (rng.integers(-600, 600, detail["shape"]) * scale / 2).astype(np.float32)
+        elif detail["dtype"] == np.int16:
+            yield rng.integers(-32768, 32768, detail["shape"]).astype(np.int16) >> rng.integers(0, 8, detail["shape"]).astype(np.int16)
         else:
             yield rng.integers(0, 256, detail["shape"]).astype(np.uint8).view(detail["dtype"])
 
@@ -53,16 +56,23 @@ def attempt(path, seed):
 
 
 def write_best(folder, number, make, seeds, dtype, file_name):
+    """Nothing where LiteRT takes none of the models."""
     best = None
     with tempfile.TemporaryDirectory() as work:
         for seed in range(ATTEMPTS):
             path = pathlib.Path(work) / f"{seed}.tflite"
             make(litert_operators.Draw(np.random.default_rng([7, number, *seeds, seed]), dtype, False)).save(path)
-            data, differing, distinct = attempt(path, seed)
+            try:
+                data, differing, distinct = attempt(path, seed)
+            except (RuntimeError, ValueError):
+                continue
             # Vectors that tell the formulas apart, then those whose answers say much.
             rank = (min(differing, 3), distinct)
             if best is None or rank > best[0]:
                 best = (rank, path.read_bytes(), data)
+    if best is None:
+        print(f"{file_name}: LiteRT does not take it")
+        return
     (folder / f"{file_name}.tflite").write_bytes(best[1])
     (folder / f"{file_name}.bin").write_bytes(best[2])
     print(f"{file_name}: {len(best[1])} + {len(best[2])} bytes, {best[0][0]} or more answers differ, {best[0][1]} distinct")
@@ -142,7 +152,7 @@ def write_telling(folder, name, make):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", choices=["floats", "kernels"], help="leave the other vectors as they are")
+    parser.add_argument("--only", choices=["floats", "kernels", "16x8"], help="leave the other vectors as they are")
     only = parser.parse_args().only
     folder, floats = ROOT / "tests" / "import" / "litert", ROOT / "tests" / "import" / "litert_floats"
     folder.mkdir(exist_ok=True)
@@ -157,12 +167,18 @@ def main():
         for dtype in ("s8", "u8"):
             write_telling(folder, f"resize_half_pixel_{dtype}", resize_half_pixel(dtype))
             write_telling(folder, f"average_pool_scales_{dtype}", average_pool_scales(dtype))
-    if only != "floats":
+    if only in (None, "16x8"):
+        words = ROOT / "tests" / "import" / "litert_16x8"
+        words.mkdir(exist_ok=True)
+        for name in litert_operators_16x8.OPERATORS:
+            if name not in litert_operators_16x8.OTHERWISE:
+                write_best(words, litert_operators_16x8.number_of(name), litert_operators_16x8.OPERATORS[name], [], "s16", name)
+    if only in (None, "kernels"):
         for name, (types, make) in litert_kernel_operators.KERNEL_OPERATORS.items():
             for dtype in types:
                 number = litert_kernel_operators.kernel_number_of(name)
                 write_best(folder, number, make, [dtype == "s8"], dtype, f"{name}_{dtype}")
-    if only != "kernels":
+    if only in (None, "floats"):
         for name, make in litert_operators.FLOAT_OPERATORS.items():
             for i in range(FLOAT_VARIANTS):
                 write_best(floats, number_of(name), make, [i], "s8", f"{name}_{i}")

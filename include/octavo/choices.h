@@ -59,11 +59,13 @@ enum class Profile : std::uint8_t {
   tflite_optimized = 5,  // Q31 multiplier, two roundings, halves up: some of LiteRT's optimised kernels
   tflite_real = 6,       // one factor in f64: FULLY_CONNECTED of TFLite's reference kernels
   tflite_joined = 7,     // CONCATENATION of values that have another scale, in f32
+  tflite_wide = 8,       // sums of 64 bits, a multiplier of 15 bits, one rounding: convolutions of s16
 };
-constexpr int count_of(Profile) { return 8; }
+constexpr int count_of(Profile) { return 9; }
 constexpr std::string_view name_of(Profile profile) {
-  constexpr std::string_view names[] = {"onnx", "tflite-xnnpack",   "tflite-double", "tflite-single",
-                                        "pt2e", "tflite-optimized", "tflite-real",   "tflite-joined"};
+  constexpr std::string_view names[] = {"onnx",          "tflite-xnnpack", "tflite-double",
+                                        "tflite-single", "pt2e",           "tflite-optimized",
+                                        "tflite-real",   "tflite-joined",  "tflite-wide"};
   return names[static_cast<int>(profile)];
 }
 

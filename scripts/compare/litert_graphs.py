@@ -1,6 +1,6 @@
 """Random quantized .tflite graphs of about ten operators, and whether Octavo answers as LiteRT does.
 
-    python scripts/compare/litert_graphs.py --octavo build/bin/octavo [--count N] [--seed S] [--keep FOLDER]
+    python scripts/compare/litert_graphs.py --octavo build/bin/octavo [--types 8|16x8] [--count N] [--seed S] [--keep FOLDER]
     python scripts/compare/litert_graphs.py --octavo build/bin/octavo --models FOLDER
 
 Every graph is answered by LiteRT's default interpreter and by its reference kernels, and by `octavo run` in the rounding profiles of both
@@ -22,17 +22,20 @@ import tempfile
 import numpy as np
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
+import litert_graph_16x8
+import litert_graph_operators
 from litert_graph import sample_inputs_of
-from litert_graph_operators import random_graph
 
 RESOLVERS = {"tflite-xnnpack": OpResolverType.AUTO, "tflite-double": OpResolverType.BUILTIN_REF}
 TARGETS = ("host", "scalar")
+GENERATORS = {"8": litert_graph_operators.random_graph, "16x8": litert_graph_16x8.random_graph}
 
 
 def litert_answers(content, profile, inputs):
     """The outputs by name, or nothing where LiteRT does not take the graph."""
     try:
-        made = Interpreter(model_content=content, experimental_op_resolver_type=RESOLVERS[profile], num_threads=1)
+        # Where tensors share memory, LiteRT 2.3 overwrites operands of some products of s16 before it has read them.
+        made = Interpreter(model_content=content, experimental_op_resolver_type=RESOLVERS[profile], num_threads=1, experimental_preserve_all_tensors=True)
         made.allocate_tensors()
         for detail in made.get_input_details():
             made.set_tensor(detail["index"], inputs[detail["name"]])
@@ -81,7 +84,7 @@ def differences(what, theirs, folder):
 
 def new_graphs(arguments):
     for seed in range(arguments.seed, arguments.seed + arguments.count):
-        graph = random_graph(seed, arguments.length)
+        graph = GENERATORS[arguments.types](seed, arguments.length)
         yield str(seed), graph.content(), graph.sample_inputs(), graph.profiles, graph.names
 
 
@@ -94,6 +97,7 @@ def stored_graphs(arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--octavo", required=True)
+    parser.add_argument("--types", choices=GENERATORS, default="8", help="of activations and weights")
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--length", type=int, default=10, help="operators per graph, stand-alone activations among them")

@@ -106,6 +106,17 @@ def quantize_concatenation(draw):
     return model
 
 
+def reduce_prod(draw):
+    model, x = Model(), draw.quant(low=0.02, high=0.1)
+    shape, axis = [3, 5, 4], int(draw.rng.integers(0, 3))
+    options, number = filled("ReducerOptions", keepDims=False)
+    terms = float(x["scale"] * 40) ** shape[axis]
+    inputs = [model.input("x", draw.dtype, shape, **x), model.tensor("axes", "s32", [1], data=[axis])]
+    y = model.tensor("y", draw.dtype, [n for i, n in enumerate(shape) if i != axis], draw.like(terms / 60), draw.zero())
+    model.operator(CODE.REDUCE_PROD, inputs, y, options, number, 2)
+    return model
+
+
 def two_average_pools(draw):
     """Of one value, to one scale, one of them with an activation; the first is what is compared."""
     model, shape, quant = Model(), [1, 4, 6, 4], draw.quant()
@@ -137,6 +148,7 @@ KERNEL_OPERATORS = {
     "product_of_activations": (BOTH, product_of_activations),
     "quantize_concatenation": (BOTH, quantize_concatenation),
     "quantize_far": (BOTH, function(CODE.QUANTIZE, 2, far=True)),
+    "reduce_prod": (SIGNED, reduce_prod),
     "rsqrt": (SIGNED, function(CODE.RSQRT, 2, near=lambda scale: 0.05 / np.sqrt(scale), is_positive=True)),
     "sqrt": (SIGNED, function(CODE.SQRT, near=lambda scale: np.sqrt(scale) / 12, is_positive=True)),
     "squared_difference": (SIGNED, pair(CODE.SQUARED_DIFFERENCE, lambda a, b: 100 * a * b)),

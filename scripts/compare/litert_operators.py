@@ -13,7 +13,8 @@ import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
 TYPES = {"s8": (schema.TensorType.INT8, np.int8), "u8": (schema.TensorType.UINT8, np.uint8), "f32": (schema.TensorType.FLOAT32, np.float32),
-         "s32": (schema.TensorType.INT32, np.int32), "bool": (schema.TensorType.BOOL, np.bool_)}
+         "s16": (schema.TensorType.INT16, np.int16), "s32": (schema.TensorType.INT32, np.int32), "s64": (schema.TensorType.INT64, np.int64),
+         "bool": (schema.TensorType.BOOL, np.bool_)}
 
 
 class Model:
@@ -101,6 +102,13 @@ def filled(kind, **fields):
 
 
 CODE = schema.BuiltinOperator
+UNIT = 1 / 32768  # the scale of s16 values between -1 and 1
+
+
+def says_bias(options, bias_type):
+    """LiteRT takes the numbers for s64 ones where the options do not say another type."""
+    if bias_type == "s32":
+        options.quantizedBiasType = TYPES["s32"][0]
 
 
 def unary(code, version=1, kind=None, fixed=None, **fields):

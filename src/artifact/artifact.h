@@ -25,7 +25,7 @@
 namespace octavo {
 
 // A change of any encoded struct, enum number or kernel's packed form is a new version.
-inline constexpr std::uint32_t kArtifactVersion = 14;
+inline constexpr std::uint32_t kArtifactVersion = 15;
 
 // What an .octv holds.
 struct CompiledModel {

@@ -87,6 +87,28 @@ struct FixedMultiplier {
   }
 };
 
+// The same factor for sums of 64 bits, with 15 bits of it, as TFLite multiplies such sums in all profiles
+// (MultiplyByQuantizedMultiplier of an int64_t, kernels/internal/common.cc): x * multiplier / 2^shift, rounded once,
+// halves up, the lowest 32 bits of that.
+struct WideMultiplier {
+  static constexpr int kMostShift = 46;
+
+  std::int32_t multiplier = 0;  // 0 to 32767
+  std::int32_t shift = 15;      // 1 to kMostShift
+
+  static WideMultiplier of(const FixedMultiplier& factor) {
+    constexpr std::int32_t kLargest = 0x7fff;
+    const bool is_largest = factor.multiplier >= (kLargest << 16);
+    return {is_largest ? kLargest : (factor.multiplier + (1 << 15)) >> 16,
+            std::clamp(15 - factor.shift, 1, kMostShift)};
+  }
+  bool operator==(const WideMultiplier&) const = default;
+  std::int32_t apply(std::int64_t x) const {
+    const std::uint64_t product = static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(multiplier);
+    return static_cast<std::int32_t>(static_cast<std::int64_t>(product + (std::uint64_t{1} << (shift - 1))) >> shift);
+  }
+};
+
 // Mean over `count` elements: the multiplier of the sum's scale divided by the count, with as many bits as are left.
 inline FixedMultiplier mean_multiplier(FixedMultiplier scale, std::int64_t count) {
   int shift = 0;
@@ -95,8 +117,9 @@ inline FixedMultiplier mean_multiplier(FixedMultiplier scale, std::int64_t count
   return {static_cast<std::int32_t>((std::int64_t{scale.multiplier} << shift) / count), scale.shift - shift};
 }
 
-// Addition and subtraction in 2^-20ths of twice the larger scale, product, PReLU, the square of a difference in
-// 2^-7ths, and quotient (fixed_quotient.h, the same in all profiles): y = result of (a', b'), a' = a - a_zero_point.
+// Addition and subtraction in 2^-20ths of twice the larger scale (2^-15ths of s16 values), product, PReLU, the square
+// of a difference in 2^-7ths, and quotient (fixed_quotient.h, the same in all profiles): y = result of (a', b'), a' = a
+// - a_zero_point.
 enum class FixedBinaryKind : std::uint8_t { add = 0, sub = 1, mul = 2, prelu = 3, squared_difference = 4, div = 5 };
 constexpr int count_of(FixedBinaryKind) { return 6; }
 constexpr std::string_view name_of(FixedBinaryKind kind) {
@@ -106,14 +129,17 @@ constexpr std::string_view name_of(FixedBinaryKind kind) {
 
 struct FixedBinaryForm {
   static constexpr int kHeadroom = 20;
+  static constexpr int kHeadroomOfS16 = 15;
   static constexpr int kSquareHeadroom = 7;
 
   FixedBinaryKind kind = FixedBinaryKind::add;
-  FixedMultiplier a;  // add, sub, squared_difference: of a'; prelu: of a' from 0 on
-  FixedMultiplier b;  // add, sub, squared_difference: of b'
-  FixedMultiplier y;  // of the sum, of a' * b', of the square, of a' / b'; prelu: of a' * b' below 0
+  FixedMultiplier a;                  // add, sub, squared_difference: of a'; prelu: of a' from 0 on
+  FixedMultiplier b;                  // add, sub, squared_difference: of b'
+  FixedMultiplier y;                  // of the sum, of a' * b', of the square, of a' / b'; prelu: of a' * b' below 0
+  std::int32_t headroom = kHeadroom;  // add, sub: bits behind the point
 
-  static FixedBinaryForm of(FixedBinaryKind kind, float a_scale, float b_scale, float y_scale) {
+  static FixedBinaryForm of(FixedBinaryKind kind, float a_scale, float b_scale, float y_scale,
+                            std::int32_t headroom = kHeadroom) {
     const FixedMultiplier product = FixedMultiplier::of(static_cast<double>(a_scale * b_scale / y_scale));
     if (kind == FixedBinaryKind::mul) return {kind, {}, {}, product};
     if (kind == FixedBinaryKind::prelu)
@@ -122,34 +148,34 @@ struct FixedBinaryForm {
       return {kind, {}, {}, FixedMultiplier::of(static_cast<double>(a_scale / (b_scale * y_scale)))};
     const double twice = 2.0 * static_cast<double>(a_scale > b_scale ? a_scale : b_scale);
     const bool is_square = kind == FixedBinaryKind::squared_difference;
-    const double unit = is_square ? twice * twice / (1 << (2 * kSquareHeadroom)) : twice / (1 << kHeadroom);
+    const double unit = is_square ? twice * twice / (1 << (2 * kSquareHeadroom)) : twice / (1 << headroom);
     return {kind, FixedMultiplier::of(static_cast<double>(a_scale) / twice),
             FixedMultiplier::of(static_cast<double>(b_scale) / twice),
-            FixedMultiplier::of(unit / static_cast<double>(y_scale))};
+            FixedMultiplier::of(unit / static_cast<double>(y_scale)), headroom};
   }
 
-  // a' and b' are differences of 8-bit values. Before the zero point.
+  // a' and b' are differences of 8-bit values, or s16 values. Before the zero point.
   std::int32_t apply(Profile profile, std::int32_t a_part, std::int32_t b_part) const {
     if (kind == FixedBinaryKind::mul) return y.apply(profile, a_part * b_part);
     if (kind == FixedBinaryKind::prelu)
       return a_part >= 0 ? a.apply(profile, a_part) : y.apply(profile, a_part * b_part);
     if (kind == FixedBinaryKind::div) return fixed_quotient(y.multiplier, y.shift, a_part, b_part);
-    if (kind == FixedBinaryKind::squared_difference) {
-      constexpr std::int32_t kUnits = 1 << kSquareHeadroom;
-      const std::uint32_t difference = static_cast<std::uint32_t>(a.apply(profile, a_part * kUnits)) -
-                                       static_cast<std::uint32_t>(b.apply(profile, b_part * kUnits));
-      return y.apply(profile, static_cast<std::int32_t>(difference * difference));
-    }
-    const auto left = static_cast<std::uint32_t>(a.apply(profile, a_part * (1 << kHeadroom)));
-    const auto right = static_cast<std::uint32_t>(b.apply(profile, b_part * (1 << kHeadroom)));
+    const bool is_square = kind == FixedBinaryKind::squared_difference;
+    const int bits = is_square ? kSquareHeadroom : headroom;
+    const auto left = static_cast<std::uint32_t>(a.apply(profile, wrapping_shift_left(a_part, bits)));
+    const auto right = static_cast<std::uint32_t>(b.apply(profile, wrapping_shift_left(b_part, bits)));
+    if (is_square) return y.apply(profile, static_cast<std::int32_t>((left - right) * (left - right)));
     return y.apply(profile, static_cast<std::int32_t>(kind == FixedBinaryKind::sub ? left - right : left + right));
   }
-  bool is_valid() const { return a.is_valid() && b.is_valid() && y.is_valid(); }
+  bool is_valid() const {
+    return a.is_valid() && b.is_valid() && y.is_valid() && headroom >= 0 && headroom <= kHeadroom;
+  }
 
   bool operator==(const FixedBinaryForm&) const = default;
   static constexpr auto fields() {
     return std::tuple(Field{"kind", &FixedBinaryForm::kind}, Field{"a", &FixedBinaryForm::a},
-                      Field{"b", &FixedBinaryForm::b}, Field{"y", &FixedBinaryForm::y});
+                      Field{"b", &FixedBinaryForm::b}, Field{"y", &FixedBinaryForm::y},
+                      Field{"headroom", &FixedBinaryForm::headroom});
   }
 };
 

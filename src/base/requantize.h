@@ -201,7 +201,8 @@ inline bool is_fixed_point(Profile profile) {
 }
 // Those of TFLite's own kernels, by which real values become integers with halves away from 0.
 inline bool rounds_away(Profile profile) {
-  return is_fixed_point(profile) || profile == Profile::tflite_real || profile == Profile::tflite_joined;
+  return is_fixed_point(profile) || profile == Profile::tflite_real || profile == Profile::tflite_joined ||
+         profile == Profile::tflite_wide;
 }
 // Those of TFLite's own kernels and of XNNPACK.
 inline bool is_of_tflite(Profile profile) { return profile == Profile::tflite_xnnpack || rounds_away(profile); }

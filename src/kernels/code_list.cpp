@@ -75,6 +75,7 @@ std::vector<const KernelCode*> join_families() {
   add(quantize_any_codes());
   add(quantize_codes());
   add(quantized_eltwise_codes());
+  add(s16_eltwise_codes());
   add(fixed_lstm_codes());
   add(full_lstm_codes());
   add(recurrence_codes());

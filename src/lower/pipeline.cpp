@@ -36,6 +36,7 @@
 #include "lower/rules/fuse_rescale.h"
 #include "lower/rules/fuse_residual.h"
 #include "lower/rules/fuse_resize.h"
+#include "lower/rules/fuse_s16_conv.h"
 #include "lower/rules/fuse_softmax.h"
 #include "lower/rules/fuse_sum.h"
 #include "lower/rules/fuse_table.h"
@@ -67,7 +68,7 @@ bool waits(const Graph& graph, const Node& node) {
   const bool is_sum = reduce != nullptr && (reduce->kind == ReduceKind::mean || reduce->kind == ReduceKind::sum);
   if (!is_sum && node.spec != &kAveragePool && node.spec != &kResize) return false;
   const OpenShape& x = graph.fact(node.inputs[0]).shape;
-  return is_open(x.dims()) && dequantized(graph, node.inputs[0]).has_value();
+  return is_open(x.dims()) && dequantized(graph, node.inputs[0], Stored::bytes_or_s16).has_value();
 }
 
 // Runs passes, checks the graph after each and keeps the report; after the first error nothing more happens.
@@ -211,8 +212,8 @@ void fuse_floats(Driver& driver) {
 // Everything but what counts or measures images of an open size: that waits.
 void fuse_integers(Driver& driver) {
   const auto attention = driver.takes_floats_of_file() ? fuse_attention : fuse_attention_of_quantizer;
-  driver.rules("fuse", {fuse_convolution, fuse_binary, fuse_pool, fuse_sum, fuse_resize, fuse_l2_norm, fuse_layer_norm,
-                        fuse_softmax, fuse_matmul, attention, fuse_rescale, fuse_hybrid_result});
+  driver.rules("fuse", {fuse_s16_conv, fuse_convolution, fuse_binary, fuse_pool, fuse_sum, fuse_resize, fuse_l2_norm,
+                        fuse_layer_norm, fuse_softmax, fuse_matmul, attention, fuse_rescale, fuse_hybrid_result});
   // Additions go into convolutions before tables do: a table is the last thing an operator does.
   driver.rule("fuse_residual", fuse_residual);
   driver.rules("table_into_producer", {table_into_producer, table_before_view, drop_identity});
@@ -265,7 +266,7 @@ void lower_to_integers(Driver& driver, const std::set<std::string>& kept_in_f32)
 
   // Tables first: x * sigmoid(x) with a quantize inside is one function of x, and would otherwise be taken for a
   // product of two values.
-  driver.rules("tflite_table", {fixed_table, xnnpack_table});
+  driver.rules("tflite_table", {fixed_table, xnnpack_table, fuse_fixed_rescale});
   driver.rules("fuse_table", {fuse_table, into_integer_channel_table});
   driver.rules("fuse_hybrid", {fuse_hybrid, fuse_hybrid_rows});
   fuse_integers(driver);

@@ -36,11 +36,14 @@ std::optional<std::vector<std::int32_t>> constant_zero_points(const Graph& graph
   return zero_points;
 }
 
+bool is_taken(DType dtype, Stored stored) {
+  return is_8bit(dtype) || (stored == Stored::bytes_or_s16 && dtype == DType::s16);
+}
+
 // Scale and zero point of a quantize or dequantize node that has one of each.
 std::optional<QuantType> whole_tensor_type(const Graph& graph, const Node& node, DType dtype, std::int64_t block,
                                            Stored stored) {
-  const bool is_taken = is_8bit(dtype) || (stored == Stored::bytes_or_s16 && dtype == DType::s16);
-  if (!is_taken || block != 0) return std::nullopt;
+  if (!is_taken(dtype, stored) || block != 0) return std::nullopt;
   const auto scales = constant_scales(graph, node);
   if (!scales || scales->size() != 1) return std::nullopt;
   const auto zero_points = constant_zero_points(graph, node, 1);
@@ -83,7 +86,8 @@ std::optional<QuantizedConstant> quantized_constant(const Graph& graph, ValueId 
   if (node == nullptr) return std::nullopt;
   const auto& attrs = node->attrs.as<DequantizeAttrs>();
   const Fact& x = graph.fact(node->inputs[0]);
-  const bool is_known_type = is_8bit(x.dtype) || x.dtype == DType::s32;
+  const bool is_known_type =
+      is_8bit(x.dtype) || x.dtype == DType::s16 || x.dtype == DType::s32 || x.dtype == DType::s64;
   if (attrs.to != DType::f32 || attrs.block != 0 || !x.is_constant() || !is_known_type) return std::nullopt;
   auto scales = constant_scales(graph, *node);
   if (!scales || scales->empty()) return std::nullopt;
@@ -93,10 +97,10 @@ std::optional<QuantizedConstant> quantized_constant(const Graph& graph, ValueId 
   return QuantizedConstant{x.constant, std::move(*scales), std::move(*zero_points), axis};
 }
 
-std::optional<Dequantized> quantized_operand(const Graph& graph, ValueId wire) {
-  if (auto found = dequantized(graph, wire)) return found;
+std::optional<Dequantized> quantized_operand(const Graph& graph, ValueId wire, Stored stored) {
+  if (auto found = dequantized(graph, wire, stored)) return found;
   const auto constant = quantized_constant(graph, wire);
-  if (!constant || constant->scale.size() != 1 || !is_8bit(constant->q->dtype())) return std::nullopt;
+  if (!constant || constant->scale.size() != 1 || !is_taken(constant->q->dtype(), stored)) return std::nullopt;
   return Dequantized{graph.producer(wire)->inputs[0],
                      {constant->q->dtype(), constant->scale[0], constant->zero_point[0]}};
 }

@@ -58,11 +58,11 @@ struct QuantizedConstant {
   int axis = -1;
 };
 
-// The f32 wire is dequantize(constant) with constant scales; s8, u8 or s32.
+// The f32 wire is dequantize(constant) with constant scales; s8, u8, s16, s32 or s64.
 std::optional<QuantizedConstant> quantized_constant(const Graph& graph, ValueId wire);
 
-// A dequantized operand of bytes; constants that have one scale are operands like others.
-std::optional<Dequantized> quantized_operand(const Graph& graph, ValueId wire);
+// A dequantized operand; constants that have one scale are operands like others.
+std::optional<Dequantized> quantized_operand(const Graph& graph, ValueId wire, Stored stored = Stored::bytes);
 
 // The wire y that a quantize node makes, with one constant scale and zero point.
 struct Quantized {

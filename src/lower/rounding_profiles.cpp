@@ -16,6 +16,7 @@ ProfileSet profiles_of(const Stage& stage) {
   if (const auto* scale = std::get_if<FixedScale>(&stage)) return {scale->profile};
   if (const auto* pair = std::get_if<FixedBinary>(&stage)) return {pair->profile};
   if (std::holds_alternative<DoubleScale>(stage)) return {Profile::tflite_real};
+  if (std::holds_alternative<WideScale>(stage)) return {Profile::tflite_wide};
   if (std::holds_alternative<AddInteger>(stage)) return {Profile::tflite_xnnpack};
   if (std::holds_alternative<AddReal>(stage) || std::holds_alternative<Divide>(stage))
     return {Profile::onnx, Profile::pt2e};

@@ -142,10 +142,10 @@ Epilogue Epilogue::relabelled(bool input_is_relabelled, const std::vector<bool>&
 
 namespace {
 
-enum class Domain { sum, real, real64, stored };
+enum class Domain { sum, wide, real, real64, stored };
 
 std::string_view name_of(Domain domain) {
-  constexpr std::string_view names[] = {"an s32 sum", "an f32", "an f64", "a stored value"};
+  constexpr std::string_view names[] = {"an s32 sum", "an s64 sum", "an f32", "an f64", "a stored value"};
   return names[static_cast<int>(domain)];
 }
 
@@ -168,8 +168,13 @@ std::optional<Domain> result_of(const Stage& stage, Domain from) {
           [&](const ScaleAndAdd&) {
             return when({sum, real}, real);
           },
-          [&](const ScaleInRun&) { return when({sum}, real); }, [&](const FixedScale&) { return when({sum}, sum); },
-          [&](const DoubleScale&) { return when({sum}, real64); },
+          [&](const ScaleInRun&) { return when({sum}, real); },
+          [&](const FixedScale&) {
+            return when({sum, wide}, sum);
+          },
+          [&](const DoubleScale&) {
+            return when({sum, wide}, real64);
+          },
           [&](const Affine&) {
             return when({sum, real}, real);
           },
@@ -182,7 +187,8 @@ std::optional<Domain> result_of(const Stage& stage, Domain from) {
           [&](const AddInteger&) { return when({stored}, stored); },
           [&](const ClampReal&) { return when({real}, real); }, [&](const Lookup&) { return when({stored}, stored); },
           [&](const ScaleAndShift&) { return when({real}, real); },
-          [&](const AddScaled&) { return when({real}, real); }},
+          [&](const AddScaled&) { return when({real}, real); }, [&](const JoinBytes&) { return when({sum}, wide); },
+          [&](const WideScale&) { return when({wide}, sum); }},
       stage);
 }
 
@@ -254,8 +260,12 @@ Problem check_fields(const Stage& stage, DType to) {
 Dim channels_of(const OpenShape& y) { return y.rank() == 0 ? Dim(1) : y[y.rank() - 1]; }
 
 DType dtype_of_kind(StageOperand kind) {
-  if (kind == StageOperand::channel_s32) return DType::s32;
-  return kind == StageOperand::channel_f64 ? DType::f64 : DType::f32;
+  switch (kind) {
+    case StageOperand::channel_s32:
+    case StageOperand::sum: return DType::s32;
+    case StageOperand::channel_f64: return DType::f64;
+    default: return DType::f32;
+  }
 }
 
 Problem check_operand(StageOperand kind, std::string_view what, const Fact* fact, const OpenShape& y) {
@@ -270,6 +280,7 @@ Problem check_operand(StageOperand kind, std::string_view what, const Fact* fact
                        "one that broadcasts to " + y.to_string());
   }
   if (auto problem = check_dtype(what, *fact, {dtype_of_kind(kind)})) return problem;
+  if (kind == StageOperand::sum) return check_shape(what, *fact, y);
   if (kind != StageOperand::row_f32)
     return check_shape(what, *fact, is_same(fact->shape, Shape{1}) ? OpenShape{1} : OpenShape{channels_of(y)});
   const Dim given = fact->shape.elements(), channels = channels_of(y);
@@ -324,6 +335,7 @@ struct EpilogueReference::OnItsWay {
   void become(float value) { real = value, domain = Domain::real; }
   void become(double value) { real64 = value, domain = Domain::real64; }
   void become_sum(std::int32_t value) { integer = value, domain = Domain::sum; }
+  void become_wide(std::int64_t value) { integer = value, domain = Domain::wide; }
   void become_stored(std::int64_t value) { integer = value, domain = Domain::stored; }
 
   std::int64_t rounded(const Round& round) const {
@@ -362,6 +374,7 @@ std::int64_t EpilogueReference::index_of(std::size_t operand, StageOperand kind,
     case StageOperand::row_f32: return element / channels_ / (y_.shape.elements() / channels_ / shape.elements());
     case StageOperand::stored:
     case StageOperand::stored_or_s16: break;
+    case StageOperand::sum: return element;
     default: return shape.elements() == 1 ? 0 : element % channels_;
   }
   if (shape == y_.shape) return element;
@@ -404,7 +417,7 @@ void EpilogueReference::finish(std::int64_t element, OnItsWay x) const {
       [&](const FixedScale& s) {
         const FixedMultiplier factor{s32(0),
                                      std::clamp(s32(1), FixedMultiplier::kLowestShift, FixedMultiplier::kHighestShift)};
-        x.integer = factor.apply(s.profile, integer());
+        x.become_sum(factor.apply(s.profile, integer()));
       },
       [&](const DoubleScale&) { x.become(static_cast<double>(x.integer) * operands_[operand].as<double>()[at(0)]); },
       [&](const Affine& s) { x.become(s.apply(x.as_real())); },
@@ -412,11 +425,15 @@ void EpilogueReference::finish(std::int64_t element, OnItsWay x) const {
       [&](const Round& s) { x.become_stored(x.rounded(s)); },
       [&](const AddReal& s) { x.become(s.apply(integer(), byte(0))); },
       [&](const Multiply& s) { x.become_sum(s.apply(integer(), byte(0))); },
-      [&](const FixedBinary& s) { x.become_sum(s.apply(integer(), byte(0))); },
+      [&](const FixedBinary& s) { x.become_sum(s.apply(integer(), stored(0))); },
       [&](const AddInteger& s) { x.become_stored(s.form.apply(integer(), byte(0), s.lowest, s.highest)); },
       [&](const ClampReal& s) { x.become(s.apply(x.real)); },
       [&](const ScaleAndShift&) { x.become(std::fma(x.real, f32(0), f32(1))); },
       [&](const AddScaled& s) { x.become(std::fma(static_cast<float>(stored(0) - s.zero_point), s.ratio, x.real)); },
+      [&](const JoinBytes&) { x.become_wide(256 * x.integer + s32(0)); },
+      [&](const WideScale&) {
+        x.become_sum(WideMultiplier{s32(0), std::clamp(s32(1), 1, WideMultiplier::kMostShift)}.apply(x.integer));
+      },
       [&](const Lookup&) { x.integer = std::to_integer<std::uint8_t>(operands_[operand].data[x.integer & 0xff]); }};
   for (const Stage& stage : epilogue_.stages) {
     std::visit(

@@ -3,6 +3,7 @@
 // An operator computes an exact s32 sum per element of its result (an element-wise one reads a stored value) and its
 // epilogue does the rest. A value on its way is
 //   a sum     an exact s32 integer
+//   a wide sum, of 64 bits
 //   a real    f32, or f64 after DoubleScale
 //   stored    an integer of the type `to`: u8, s8 or s16 (or, before the first stage, of another one)
 // and each stage says what it takes and gives. The scale is a stage like the others, so that an operator may have one,
@@ -39,6 +40,7 @@ enum class StageOperand : std::uint8_t {
   stored,         // u8 or s8, broadcast to the result
   table,          // u8 or s8 [256]
   stored_or_s16,  // u8, s8 or s16, broadcast to the result
+  sum,            // s32, of the result's shape
 };
 
 // ---- stages; their order in Stage is part of the artifact format ----
@@ -84,8 +86,8 @@ struct ScaleInRun {
   static constexpr auto fields() { return std::tuple(Field{"form", &ScaleInRun::form}); }
 };
 
-// sum -> sum: FixedMultiplier{multiplier, shift}.apply of tflite-double, tflite-optimized or tflite-single; shifts are
-// clamped to what a FixedMultiplier has, since they may come from a run.
+// sum or wide sum, of which the lowest 32 bits count -> sum: FixedMultiplier{multiplier, shift}.apply of tflite-double,
+// tflite-optimized or tflite-single; shifts are clamped to what a FixedMultiplier has, since they may come from a run.
 struct FixedScale {
   static constexpr std::string_view kName = "fixed_scale";
   static constexpr std::array kOperands{StageOperand::channel_s32, StageOperand::channel_s32};
@@ -94,8 +96,8 @@ struct FixedScale {
   static constexpr auto fields() { return std::tuple(Field{"profile", &FixedScale::profile}); }
 };
 
-// sum -> real: f64(x) * multiplier; the rounding that follows takes halves away from 0: FULLY_CONNECTED of LiteRT 2.3's
-// reference kernels.
+// sum or wide sum -> real: f64(x) * multiplier; the rounding that follows takes halves away from 0: FULLY_CONNECTED of
+// LiteRT 2.3's reference kernels.
 struct DoubleScale {
   static constexpr std::string_view kName = "double_scale";
   static constexpr std::array kOperands{StageOperand::channel_f64};
@@ -189,10 +191,11 @@ struct Multiply {
   }
 };
 
-// stored -> sum: FixedBinaryForm of the value (a) and the other operand (b), both without their zero points.
+// stored -> sum: FixedBinaryForm of the value (a) and the other operand (b), both without their zero points; s16 values
+// with each other alone.
 struct FixedBinary {
   static constexpr std::string_view kName = "fixed_binary";
-  static constexpr std::array kOperands{StageOperand::stored};
+  static constexpr std::array kOperands{StageOperand::stored_or_s16};
   FixedBinaryForm form;
   Profile profile = Profile::tflite_double;
   std::int32_t value_zero_point = 0, other_zero_point = 0;
@@ -265,8 +268,27 @@ struct AddScaled {
   }
 };
 
-using Stage = std::variant<AddRest, Scale, ScaleAndAdd, ScaleInRun, FixedScale, DoubleScale, Affine, Divide, Round,
-                           AddReal, Multiply, FixedBinary, AddInteger, ClampReal, Lookup, ScaleAndShift, AddScaled>;
+// sum -> wide sum: 256 * x + other. The sums of the upper and the lower byte of s16 values (ops/s16_byte) become those
+// of the values.
+struct JoinBytes {
+  static constexpr std::string_view kName = "join_bytes";
+  static constexpr std::array kOperands{StageOperand::sum};
+  bool operator==(const JoinBytes&) const = default;
+  static constexpr auto fields() { return std::tuple(); }
+};
+
+// wide sum -> sum: WideMultiplier{multiplier, shift}.apply; shifts are clamped to what it has, since they may come from
+// a run.
+struct WideScale {
+  static constexpr std::string_view kName = "wide_scale";
+  static constexpr std::array kOperands{StageOperand::channel_s32, StageOperand::channel_s32};
+  bool operator==(const WideScale&) const = default;
+  static constexpr auto fields() { return std::tuple(); }
+};
+
+using Stage =
+    std::variant<AddRest, Scale, ScaleAndAdd, ScaleInRun, FixedScale, DoubleScale, Affine, Divide, Round, AddReal,
+                 Multiply, FixedBinary, AddInteger, ClampReal, Lookup, ScaleAndShift, AddScaled, JoinBytes, WideScale>;
 
 template <>
 void encode(const Stage& stage, Bytes& out);

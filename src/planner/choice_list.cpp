@@ -93,6 +93,7 @@ std::vector<const KernelChoice*> join_families() {
   add(quantize_any_choices());
   add(quantize_choices());
   add(quantized_eltwise_choices());
+  add(s16_eltwise_choices());
   add(fixed_lstm_choices());
   add(full_lstm_choices());
   add(recurrence_choices());

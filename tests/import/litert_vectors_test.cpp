@@ -1,5 +1,5 @@
-// Operators with LiteRT's own answers (tests/import/litert, made by scripts/make_litert_vectors.py): the default ones
-// and those of its reference kernels. Part of the tests of import/.
+// Operators with LiteRT's own answers (tests/import/litert and litert_16x8, made by scripts/make_litert_vectors.py):
+// the default ones and those of its reference kernels. Part of the tests of import/.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path litert_vectors_folder() { return fs::path(OCTAVO_SOURCE_DIR) / "tests" / "import" / "litert"; }
+fs::path litert_vectors_folder(std::string_view folder = "litert") {
+  return fs::path(OCTAVO_SOURCE_DIR) / "tests" / "import" / folder;
+}
 
 // The inputs, the default answer and the reference kernels' answer lie behind one another.
 struct Vector {
@@ -24,8 +26,8 @@ struct Vector {
   std::string standard, reference;
 };
 
-Vector vector_of(const std::string& name, const Graph& graph) {
-  std::string bytes = testing::contents(litert_vectors_folder() / (name + ".bin"));
+Vector vector_of(const fs::path& folder, const std::string& name, const Graph& graph) {
+  std::string bytes = testing::contents(folder / (name + ".bin"));
   Vector vector;
   for (const ValueId input : graph.inputs())
     vector.inputs.push_back(testing::taken(bytes, graph.fact(input).dtype, graph.fact(input).shape));
@@ -48,13 +50,13 @@ struct Answer {
   Vector expected;
   std::size_t islands = 0;
 };
-Answer answer(const std::string& name, Profile profile) {
-  auto model = import_model((litert_vectors_folder() / (name + ".tflite")).string(), {.profile = profile});
+Answer answer(const std::string& name, Profile profile, const fs::path& folder = litert_vectors_folder()) {
+  auto model = import_model((folder / (name + ".tflite")).string(), {.profile = profile});
   if (!model) {
     ADD_FAILURE() << to_string(model.errors());
     return {};
   }
-  const Vector vector = vector_of(name, model->graph);
+  const Vector vector = vector_of(folder, name, model->graph);
   const auto report = lower(model->graph, {.precision = Precision::int8});
   EXPECT_TRUE(report.ok()) << name;
   const auto results = evaluate(model->graph, vector.inputs);
@@ -85,10 +87,28 @@ TEST(LiteRtVectors, TfliteXnnpackIsWhatLiteRtComputesByDefault) {
   }
 }
 
+// Activations of 16 bits, weights of 8 bits. Those of `in_floats` are the same in floats: nothing is rounded in them,
+// or exactly.
+TEST(LiteRtVectors, Of16x8) {
+  const fs::path folder = litert_vectors_folder("litert_16x8");
+  const std::set<std::string> in_floats = {"average_pool", "dequantize", "equal",           "max_pool",   "maximum",
+                                           "minimum",      "not_equal",  "quantize_floats", "reduce_max", "reduce_min"};
+  const std::vector<std::string> names = testing::networks_in(folder);
+  EXPECT_GE(names.size(), 45u);
+  for (const std::string& name : names) {
+    const Answer standard = answer(name, Profile::tflite_xnnpack, folder),
+                 reference = answer(name, Profile::tflite_double, folder);
+    EXPECT_EQ(litert_vectors_differing(standard.bytes, standard.expected.standard), 0) << name;
+    EXPECT_EQ(litert_vectors_differing(reference.bytes, reference.expected.reference), 0) << name;
+    if (!in_floats.contains(name)) EXPECT_EQ(standard.islands + reference.islands, 0u) << name;
+  }
+}
+
 // What single operators have is no rounding of a file.
 TEST(LiteRtVectors, ProfilesOfOperatorsAreNotAskedFor) {
   const std::string path = (litert_vectors_folder() / "add_s8.tflite").string();
-  for (const Profile profile : {Profile::tflite_optimized, Profile::tflite_real, Profile::tflite_joined}) {
+  for (const Profile profile :
+       {Profile::tflite_optimized, Profile::tflite_real, Profile::tflite_joined, Profile::tflite_wide}) {
     EXPECT_FALSE(profile_named(name_of(profile)));
     const auto model = import_model(path, {.profile = profile});
     ASSERT_FALSE(model.ok());

@@ -119,10 +119,48 @@ const KernelRule* rule_of(std::string_view name) {
   return found != std::end(kKernelRules) && found->name == name ? found : nullptr;
 }
 
+// ---- s16, of which XNNPACK takes nothing ----
+
+// The type of a convolution's sums is that of its bias.
+bool has_s32_bias(const OperatorReader& in, int bias) { return in.has(bias) && in.tensor(bias).dtype == DType::s32; }
+
+Profile s16_conv(const OperatorReader& in, Profile file, bool is_optimized) {
+  if (!has_s32_bias(in, in.type() == "TRANSPOSE_CONV" ? 3 : 2)) return Profile::tflite_wide;
+  if (file != Profile::tflite_xnnpack) return file;
+  return is_optimized ? Profile::tflite_optimized : Profile::tflite_double;
+}
+
+// Its optimised kernel has no sums of 64 bits; the reference one multiplies in f64. A runtime for microcontrollers has
+// sums of 64 bits.
+Profile s16_product(const OperatorReader& in, Profile file) {
+  const bool is_wide = in.has(2) && !has_s32_bias(in, 2);
+  if (file == Profile::tflite_single) return Profile::tflite_wide;
+  return file == Profile::tflite_double || is_wide ? Profile::tflite_real : Profile::tflite_optimized;
+}
+
+Profile s16_computed_by(const OperatorReader& in, Profile file) {
+  const std::string& type = in.type();
+  const auto inner = [&](int input) {
+    const Shape& shape = in.tensor(input).shape;
+    return shape.rank() == 0 ? 0 : shape[shape.rank() - 1];
+  };
+  if (type == "CONV_2D") return s16_conv(in, file, inner(0) == inner(1));  // groups: the reference kernel
+  if (type == "DEPTHWISE_CONV_2D") return s16_conv(in, file, true);
+  // The optimised kernel rounds eight channels at a time; those that are left, fewer than eight, as the reference
+  // kernel.
+  if (type == "TRANSPOSE_CONV") return s16_conv(in, file, in.tensor(1).shape.rank() > 0 && in.tensor(1).shape[0] >= 8);
+  if (type == "FULLY_CONNECTED") return s16_product(in, file);
+  if (type == "BATCH_MATMUL") return Profile::tflite_wide;
+  if (file != Profile::tflite_xnnpack || type == "SUM") return file;  // by default SUM is in floats
+  return type == "LOGISTIC" || type == "TANH" ? Profile::tflite_optimized : Profile::tflite_double;
+}
+
 }  // namespace
 
 Profile computed_by(const OperatorReader& in, Profile file) {
-  if (!is_of_tflite(file) || !is_8bit(in.output_tensor(0).dtype)) return file;
+  if (!is_of_tflite(file)) return file;
+  if (in.output_tensor(0).dtype == DType::s16 && in.tensor(0).dtype != DType::f32) return s16_computed_by(in, file);
+  if (!is_8bit(in.output_tensor(0).dtype)) return file;
   if (in.type() == "CONCATENATION") return Profile::tflite_joined;
   const KernelRule* rule = rule_of(in.type());
   if (rule == nullptr || (file == Profile::tflite_xnnpack && rule->is_xnnpacks(in))) return file;

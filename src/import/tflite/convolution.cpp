@@ -42,10 +42,11 @@ ValueId real_weights(OperatorReader& in, ValueId value, const QuantParams& quant
 }
 
 // In fixed point the reference kernels multiply the scales of s8 convolutions in f64, one per channel, even where the
-// file has one for all; those of u8 ones, and of FULLY_CONNECTED with one scale, in f32.
+// file has one for all; those of u8 ones, and of FULLY_CONNECTED with one scale, in f32. Convolutions of s16 are in
+// fixed point in all profiles.
 bool needs_scale_per_channel(OperatorReader& in, const QuantParams& quant) {
-  return quant.axis < 0 && is_fixed_point(in.building().profile) && in.tensor(1).dtype == DType::s8 &&
-         in.type() != "FULLY_CONNECTED";
+  const bool is_fixed = is_fixed_point(in.building().profile) || in.output_tensor(0).dtype == DType::s16;
+  return quant.axis < 0 && is_fixed && in.tensor(1).dtype == DType::s8 && in.type() != "FULLY_CONNECTED";
 }
 
 // `value` is the tensor of input 1 after its axes were moved; scales lie along
@@ -75,19 +76,6 @@ struct Positions {
   int x = 0, bias = 2;
 };
 
-// Of s16 inputs, whose sums have 64 bits: no graph has those, and products of s16 are computed in floats anyway.
-ValueId wide_bias(OperatorReader& in, ValueId vector, const std::vector<float>& scales) {
-  const Fact& fact = in.fact(vector);
-  if (!fact.is_constant()) return in.unsupported("bias", "s64 known only in a run", "a constant");
-  Tensor real(DType::f32, fact.constant->shape());
-  for (std::int64_t i = 0; i < real.elements(); ++i) {
-    const auto channel = scales.size() == 1 ? 0 : static_cast<std::size_t>(i);
-    real.as<float>()[i] =
-        static_cast<float>(element_as_double(fact.constant->view(), i) * static_cast<double>(scales[channel]));
-  }
-  return in.constant(std::move(real), "bias");
-}
-
 // The bias as a real vector. Integers are in units of x_scale * w_scale,
 // whatever scale the file gives them.
 ValueId convolution_bias_of(OperatorReader& in, const Weights& weights, std::int64_t channels, Positions at = {}) {
@@ -106,7 +94,6 @@ ValueId convolution_bias_of(OperatorReader& in, const Weights& weights, std::int
   QuantParams quant{.axis = weights.scale.size() > 1 ? 0 : -1};
   for (float scale : weights.scale) quant.scale.push_back(x->scale[0] * scale);
   quant.zero_point.assign(quant.scale.size(), 0);
-  if (in.dtype(stored) == DType::s64) return wide_bias(in, vector, quant.scale);
   return in.dequantized(vector, quant, "bias");
 }
 

@@ -50,18 +50,25 @@ std::int32_t compared_product(const FixedMultiplier& scale, Profile profile, std
   return (high >> (32 - scale.shift)) + (high >= 0 ? 1 : 0);
 }
 
-// As a table, in all profiles of the format.
+// As a table, in all profiles of the format. Of s16 LiteRT asks for the scales of what may be equal alone; else it
+// compares the integers that are stored.
 ValueId comparable(OperatorReader& in, int index) {
   const FileTensor& source = in.tensor(index);
   const Profile profile = in.profile();
-  if (!is_8bit(source.dtype) || !source.quant || source.quant->axis >= 0 || !is_of_tflite(profile))
+  if (!source.stands_for_reals() || !source.quant || source.quant->axis >= 0 || !is_of_tflite(profile))
     return in.value(index);
+  const bool asks_for_equality = in.type() == "EQUAL" || in.type() == "NOT_EQUAL";
+  if (source.dtype == DType::s16 && !asks_for_equality) return in.stored(index);
+  const std::int64_t entries = table_entries(source.dtype);
+  std::int64_t& budget = in.building().fold_budget;
+  if (entries > budget) return in.value(index);
+  budget -= entries;
   const FixedMultiplier scale = FixedMultiplier::of(static_cast<double>(source.quant->scale[0]));
-  Tensor table(DType::f32, Shape{256});
+  Tensor table(DType::f32, Shape{entries});
   const IntegerRange range = range_of(source.dtype);
   for (auto q = static_cast<std::int32_t>(range.lowest); q <= range.highest; ++q) {
     const std::int32_t units = (q - source.quant->zero_point[0]) * 256;
-    table.as<float>()[q & 0xff] = static_cast<float>(compared_product(scale, profile, units));
+    table.as<float>()[q & (entries - 1)] = static_cast<float>(compared_product(scale, profile, units));
   }
   const std::string suffix = "compared." + std::to_string(index);
   return in.add(kTable, NoAttrs{}, {in.stored(index), in.constant(std::move(table), suffix + ".table")}, suffix);
@@ -82,25 +89,28 @@ ValueId floored_quotient(OperatorReader& in, ValueId a, ValueId b, std::string_v
   return in.unary({.kind = U::floor}, in.binary(B::div, a, b, "quotient"), suffix);
 }
 
-// LiteRT divides s8 as the integers that are stored, whatever their scales.
+// LiteRT divides s8 and s16 as the integers that are stored, whatever their scales.
 bool divides_stored(const OperatorReader& in) {
-  return in.tensor(0).dtype == DType::s8 && in.tensor(1).dtype == DType::s8 && is_of_tflite(in.profile());
+  const DType type = in.tensor(0).dtype;
+  return (type == DType::s8 || type == DType::s16) && in.tensor(1).dtype == type && is_of_tflite(in.profile());
 }
 ValueId dividend(OperatorReader& in, int index) {
   if (!divides_stored(in)) return in.value(index);
   return in.cast(in.stored(index), DType::s32, "integer." + std::to_string(index));
 }
 
-// As s8: -128 / -1 is 127.
-ValueId saturated_byte(OperatorReader& in, ValueId y) {
-  return in.cast(in.binary(B::min, y, in.scalar_like(y, 127.0, "highest"), "bounded"), DType::s8);
+// As s8: -128 / -1 is 127; as s16 likewise.
+ValueId saturated_quotient(OperatorReader& in, ValueId y) {
+  const DType type = in.tensor(0).dtype;
+  const auto highest = static_cast<double>(range_of(type).highest);
+  return in.cast(in.binary(B::min, y, in.scalar_like(y, highest, "highest"), "bounded"), type);
 }
 
 template <ValueId (*divide)(OperatorReader&, ValueId, ValueId, std::string_view)>
 ValueId read_division(OperatorReader& in) {
   const ValueId a = dividend(in, 0), b = dividend(in, 1);
   if (!divides_stored(in)) return divide(in, a, b, "");
-  return saturated_byte(in, divide(in, a, b, "integers"));
+  return saturated_quotient(in, divide(in, a, b, "integers"));
 }
 
 // The quotient rounded down; of integers without their remainder, which then has the divisor's sign.

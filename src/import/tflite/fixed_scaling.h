@@ -13,6 +13,11 @@ namespace octavo::tflite_import {
 ValueId times_fixed(OperatorReader& in, ValueId x, const FixedMultiplier& factor, std::int64_t zero_point,
                     IntegerRange range, const std::string& name);
 
+// x times the factor as WideMultiplier::apply rounds; both in s64.
+ValueId times_wide(OperatorReader& in, ValueId x, const FixedMultiplier& factor, const std::string& name);
+// sat(x + zero_point) of s64.
+ValueId saturated(OperatorReader& in, ValueId x, std::int64_t zero_point, DType type, const std::string& name);
+
 // QUANTIZE from integers or to integers of 32 bits, in both profiles: sat(fixed(x - x_z, x_s / y_s) + y_z).
 ValueId requantized_words(OperatorReader& in, const QuantParams& from, const QuantParams& to, DType type);
 

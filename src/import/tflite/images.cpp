@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/fields.h"
+#include "base/requantize.h"
 #include "import/tflite/operators.h"
 #include "ops/conv/conv.h"
 
@@ -24,8 +25,20 @@ ValueId activated(OperatorReader& in, ValueId y) {
   return in.activation(y, in.required_options<file::Pool2DOptions>().fused_activation_function());
 }
 
+// The mean of s16 values is one: of the integers that are stored, halves away from 0. (In f32 that is exact for windows
+// of up to 255 elements, whose means are far enough from a half or at it.)
+ValueId average_of_s16(OperatorReader& in) {
+  const QuantParams whole{{1.0f}, {0}, -1};
+  PoolArgs args = read_pool(in);
+  args.x = in.dequantized(in.stored(0), whole, "integers");
+  const ValueId mean = in.rounded(average_pool(in, args, "mean"), whole, DType::s16, Profile::tflite_double, "rounded");
+  return activated(in, in.real(mean, 0));
+}
+
 // The mean of bytes is a byte: what the file gives the result as scale is another name for it.
 ValueId read_average_pool(OperatorReader& in) {
+  if (in.tensor(0).dtype == DType::s16 && in.tensor(0).stands_for_reals() && is_of_tflite(in.profile()))
+    return average_of_s16(in);
   const ValueId mean = average_pool(in, read_pool(in));
   return activated(in, in.has_own_scale(0) ? in.relabelled(mean, 0) : mean);
 }

@@ -160,8 +160,21 @@ ValueId OperatorReader::quantized(ValueId value) {
                                     target.dtype, quant.axis, "output '" + target.name + "'");
   // Scales per axis are LiteRT's reference kernel's, whoever does the rest.
   const Profile own = is_per_axis ? Profile::tflite_double : profile_.value_or(computed_by(*this, building_.profile));
-  const Profile of_file = std::exchange(building_.profile, own);
-  const ValueId made = quantize(*this, value, to, target.dtype, "quantized");
+  return quantized_by(value, to, target.dtype, own, "quantized");
+}
+
+ValueId OperatorReader::rounded(ValueId value, const QuantParams& to, DType type, Profile profile,
+                                const std::string& suffix) {
+  if (failed()) return {};
+  const Integers zero_points(to.zero_point.begin(), to.zero_point.end());
+  const Scales scales = constant_scales(*this, to.scale, zero_points, type, to.axis, suffix, suffix + ".");
+  return quantized_by(value, scales, type, profile, suffix);
+}
+
+ValueId OperatorReader::quantized_by(ValueId value, const Scales& to, DType type, Profile profile,
+                                     std::string_view suffix) {
+  const Profile of_file = std::exchange(building_.profile, profile);
+  const ValueId made = quantize(*this, value, to, type, suffix);
   building_.profile = of_file;
   return made;
 }

@@ -147,6 +147,8 @@ class OperatorReader : public NodeBuilder {
   void rounds_by(Profile profile) { profile_ = profile; }
   // Output 0 of a real value, whatever operands the operator takes.
   ValueId quantized(ValueId value);
+  // The same for integers of a type by a profile.
+  ValueId rounded(ValueId value, const QuantParams& to, DType type, Profile profile, const std::string& suffix);
   // Whether output 0 has another scale or zero point than an input, both being of 8 bits.
   bool has_own_scale(int input) const;
   // A real value rounded to the scale of an input, as what these bytes stand for by the scale of output 0.
@@ -167,6 +169,7 @@ class OperatorReader : public NodeBuilder {
   template <class Options>
   static const Options& empty_options();
   ValueId dequantized(ValueId value, const FileTensor& source, const std::string& suffix);
+  ValueId quantized_by(ValueId value, const Scales& to, DType type, Profile profile, std::string_view suffix);
   ValueId checked(int output, ValueId value);
 
   Building& building_;

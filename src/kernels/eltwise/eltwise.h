@@ -10,6 +10,8 @@ namespace octavo {
 
 std::span<const KernelCode> quantized_eltwise_codes();
 std::span<const KernelChoice> quantized_eltwise_choices();
+std::span<const KernelCode> s16_eltwise_codes();
+std::span<const KernelChoice> s16_eltwise_choices();
 std::span<const KernelCode> float_eltwise_codes();
 std::span<const KernelChoice> float_eltwise_choices();
 std::span<const KernelCode> integer_eltwise_codes();

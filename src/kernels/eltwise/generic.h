@@ -6,6 +6,7 @@
 #include "kernels/eltwise/elements.h"
 #include "kernels/eltwise/pairs.h"
 #include "kernels/eltwise/rows.h"
+#include "kernels/eltwise/s16.h"
 #include "kernels/simd/scalar.h"
 #include "ops/unary/f32.h"
 
@@ -131,6 +132,8 @@ template <class S>
 constexpr EltwiseFunctions eltwise_functions(void (*pairs_of)(const PairRows&) = &pairs<S>) {
   return {.pairs = pairs_of,
           .sums = &finish_sums<S>,
+          .s16_pairs = &s16_pairs<S>,
+          .joined_sums = &joined_sums<S>,
           .add = &f32_rows<S, AddF32>,
           .sub = &f32_rows<S, SubF32>,
           .mul = &f32_rows<S, MulF32>,

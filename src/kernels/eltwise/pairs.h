@@ -57,8 +57,8 @@ struct IntegerSum {
     return rounded_integer<S>(S::shift_right_s32(S::add_s32(products, S::set_s32(e.bias)), e.right_shift), round);
   }
 };
-// FixedBinaryForm of base/fixed_point.h.
-template <Formula kFormula, FixedRounding kRounding>
+// FixedBinaryForm of base/fixed_point.h; kHeadroom: of sums and differences.
+template <Formula kFormula, FixedRounding kRounding, int kHeadroom = 20>
 struct FixedPair {
   template <class S>
   static constexpr typename S::S32 times(typename S::S32 x, const RowFactor& factor) {
@@ -68,7 +68,7 @@ struct FixedPair {
   static constexpr typename S::S32 value(const RowEpilogue& e, typename S::S32 a, typename S::S32 b) {
     if constexpr (kFormula == Formula::fixed_mul) return times<S>(S::mul_s32(a, b), e.y_factor);
     constexpr bool is_square = kFormula == Formula::fixed_squared_difference;
-    const typename S::S32 zero = S::set_s32(0), headroom = S::set_s32(is_square ? 7 : 20);
+    const typename S::S32 zero = S::set_s32(0), headroom = S::set_s32(is_square ? 7 : kHeadroom);
     // One of the two is 0.
     if constexpr (kFormula == Formula::fixed_prelu)
       return S::add_s32(times<S>(S::max_s32(a, zero), e.a_factor),

@@ -22,6 +22,30 @@ struct PairRows {
   RowEpilogue epilogue;
 };
 
+// The same places for s16; the epilogue is fixed_add, fixed_sub, fixed_mul or fixed_div.
+struct S16Rows {
+  const std::int16_t* a = nullptr;
+  const std::int16_t* b = nullptr;
+  std::int16_t* y = nullptr;
+  std::int64_t rows = 0, n = 0;
+  std::int64_t a_row_stride = 0, b_row_stride = 0;
+  int a_step = 1, b_step = 1;
+  RowEpilogue epilogue;
+};
+
+inline constexpr int kS16Headroom = 15;  // of sums and differences of s16
+
+// rows x n results of the sums 256 * upper + lower, dense; channels along n. The epilogue is fixed_scale, whose factors
+// are WideMultipliers where is_wide says so, or double_scale.
+struct JoinedRows {
+  const std::int32_t* upper = nullptr;
+  const std::int32_t* lower = nullptr;
+  std::int16_t* y = nullptr;
+  std::int64_t rows = 0, n = 0;
+  bool is_wide = false;
+  RowEpilogue epilogue;
+};
+
 // The same places for f32, one operation per element.
 struct F32Rows {
   const float* a = nullptr;
@@ -45,6 +69,8 @@ struct F32Comparison {
 struct EltwiseFunctions {
   void (*pairs)(const PairRows&);
   void (*sums)(const RowEpilogue&, const std::int32_t* sums, std::int64_t rows, std::int64_t n, void* y);
+  void (*s16_pairs)(const S16Rows&);
+  void (*joined_sums)(const JoinedRows&);
   void (*add)(const F32Rows&);
   void (*sub)(const F32Rows&);
   void (*mul)(const F32Rows&);

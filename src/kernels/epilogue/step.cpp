@@ -54,6 +54,7 @@ bool take_formula(StageReader& in, StepEpilogue& e) {
   }
   if (const auto* fixed = in.take<FixedBinary>(e.other)) {
     set_fixed(rows, *fixed);
+    e.headroom = fixed->form.headroom;
   } else if (const auto* product = in.take<Multiply>(e.other)) {
     rows.formula = Formula::multiply;
     rows.value_shift = product->value_zero_point, rows.other_shift = product->other_zero_point;
@@ -72,8 +73,16 @@ bool take_formula(StageReader& in, StepEpilogue& e) {
     e.shift = e.factor + 1;
   } else if (in.take<DoubleScale>(e.factor) != nullptr) {
     rows.formula = Formula::double_scale;
+  } else if (in.take<WideScale>(e.factor) != nullptr) {
+    rows.formula = Formula::fixed_scale;
+    e.is_wide = true;
+    e.shift = e.factor + 1;
   }
   return true;
+}
+
+int step_of(int factor, const CallView& call) {
+  return factor >= 0 && call.input(static_cast<std::size_t>(factor)).elements() != 1 ? 1 : 0;
 }
 
 }  // namespace
@@ -90,7 +99,8 @@ std::optional<StepEpilogue> StepEpilogue::of(const Epilogue& epilogue, std::size
   if (const auto* add = in.take<AddInteger>(e.other)) {
     set_add(e.rows, *add);
   } else {
-    if (!take_formula(in, e)) return std::nullopt;
+    const bool is_known = take_formula(in, e) && !e.is_wide;
+    if (!is_known || e.headroom != FixedBinaryForm::kHeadroom) return std::nullopt;
     if (epilogue.to == DType::f32) {
       e.rows.result = RowEpilogue::Result::f32;
       return in.is_done() && e.rows.formula == Formula::affine ? std::optional(e) : std::nullopt;
@@ -102,7 +112,25 @@ std::optional<StepEpilogue> StepEpilogue::of(const Epilogue& epilogue, std::size
     else if (round->before != 0) return std::nullopt;
   }
   in.take<Lookup>(e.table);
-  if (e.factor >= 0) e.rows.factor_step = call.input(static_cast<std::size_t>(e.factor)).elements() == 1 ? 0 : 1;
+  e.rows.factor_step = step_of(e.factor, call);
+  return in.is_done() ? std::optional(e) : std::nullopt;
+}
+
+std::optional<StepEpilogue> StepEpilogue::of_s16(const Epilogue& epilogue, std::size_t first_operand,
+                                                 const CallView& call) {
+  StepEpilogue e{.rows = {.result = RowEpilogue::Result::words, .formula = Formula::whole}};
+  StageReader in(epilogue, first_operand);
+  const bool is_joined = in.take<JoinBytes>(e.lower) != nullptr;
+  if (epilogue.to != DType::s16 || !take_formula(in, e)) return std::nullopt;
+  const Formula formula = e.rows.formula;
+  const bool is_sum = formula == Formula::fixed_add || formula == Formula::fixed_sub;
+  const bool is_pair = formula == Formula::fixed_mul || formula == Formula::fixed_div ||
+                       (is_sum && e.headroom == FixedBinaryForm::kHeadroomOfS16);
+  if (is_joined ? e.factor < 0 : !is_pair) return std::nullopt;
+  const auto* round = in.take<Round>();
+  if (round == nullptr || round->before != 0) return std::nullopt;
+  e.rows.round = row_round(*round);
+  e.rows.factor_step = step_of(e.factor, call);
   return in.is_done() ? std::optional(e) : std::nullopt;
 }
 

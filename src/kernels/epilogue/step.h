@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/fixed_point.h"
 #include "kernels/call.h"
 #include "kernels/epilogue/rows.h"
 
@@ -21,11 +22,16 @@ struct Epilogue;
 //   of two stored values: add_real, round | multiply, affine, round | add_integer | fixed_binary, round
 struct StepEpilogue {
   RowEpilogue rows;  // without pointers
-  // Inputs of the operator, -1 where there is none.
-  int other = -1, factor = -1, shift = -1, table = -1;
+  // Inputs of the operator, -1 where there is none. `lower`: the sums of join_bytes.
+  int other = -1, factor = -1, shift = -1, table = -1, lower = -1;
+  bool is_wide = false;                                // the factors of fixed_scale are those of a wide_scale
+  std::int32_t headroom = FixedBinaryForm::kHeadroom;  // of sums and differences in fixed point
 
   // Nothing for other stages or orders. The operands' types are those that infer_epilogue accepted.
   static std::optional<StepEpilogue> of(const Epilogue& epilogue, std::size_t first_operand, const CallView& call);
+  // With a result of s16, without a lookup:
+  //   of a sum: join_bytes, fixed_scale | double_scale | wide_scale, round; of two stored values: fixed_binary, round
+  static std::optional<StepEpilogue> of_s16(const Epilogue& epilogue, std::size_t first_operand, const CallView& call);
 
   // f(input of the operator, -1 for none; the pointer of `placed` that goes there) for factors and table.
   template <class F>

@@ -21,6 +21,7 @@ struct IntegerResizeParams {
   std::int64_t height = 1, from_height = 1;
   std::int64_t repeats = 1, channels = 1;  // row.channels, as positions or within one
   IntegerLineFunctions::OfType functions{};
+  bool is_by_lines = true;
   Chunks chunks;  // of lines of the result
 
   bool is_real() const { return attrs.rounding == ResizeRounding::real; }
@@ -101,14 +102,15 @@ void run_integer_resize(const IntegerResizeParams& params, const StepBuffers& bu
   const auto* row_weights = reinterpret_cast<const float*>(buffers.inputs[2]);
   row.columns = reinterpret_cast<const std::int32_t*>(buffers.inputs[3]);
   row.column_weights = reinterpret_cast<const float*>(buffers.inputs[4]);
-  const std::int64_t stride = row.from_width * row.channels, width = row.width * row.channels;
+  const auto element = static_cast<std::int64_t>(size_of(row.dtype));
+  const std::int64_t stride = row.from_width * row.channels * element, width = row.width * row.channels;
   ColumnTaps taps;
-  const bool has_taps = list_columns(params, row, buffers.scratch, taps);
-  SpreadLines lines(params, taps, buffers.scratch + 3 * params.list_bytes());
+  const bool has_taps = params.is_by_lines && list_columns(params, row, buffers.scratch, taps);
+  SpreadLines lines(params, taps, buffers.scratch + (has_taps ? 3 * params.list_bytes() : 0));
   for (std::int64_t unit = units.begin; unit < units.end; ++unit) {
     const std::int64_t oh = unit % params.height;
     const std::byte* image = buffers.inputs[0] + unit / params.height * params.from_height * stride;
-    std::byte* y = buffers.outputs[0] + unit * width;
+    std::byte* y = buffers.outputs[0] + unit * width * element;
     row.first = image + std::clamp<std::int64_t>(rows[2 * oh], 0, params.from_height - 1) * stride;
     row.second = image + std::clamp<std::int64_t>(rows[2 * oh + 1], 0, params.from_height - 1) * stride;
     row.weight = row_weights[oh];
@@ -127,11 +129,16 @@ void run_integer_resize(const IntegerResizeParams& params, const StepBuffers& bu
   }
 }
 
-std::string refuse_integer_resize(const CallView& call) {
-  constexpr std::int64_t kMostElements = std::int64_t{1} << 26;  // of a line: its scratch
+// Sums of s16 values do not fit s32, and lines are in the scratch: what does not fit is computed as the reference does.
+bool fits_lines(const CallView& call) {
+  constexpr std::int64_t kMostElements = std::int64_t{1} << 26;
   const Shape &from = *call.input(0).shape, &to = *call.output().shape;
-  const bool is_short = from[2] * from[3] <= kMostElements && to[2] * to[3] <= kMostElements;
-  return is_short ? "" : "needs lines of at most 2^26 elements";
+  return is_8bit(call.input(0).dtype) && from[2] * from[3] <= kMostElements && to[2] * to[3] <= kMostElements;
+}
+
+std::string refuse_no_resize(const CallView&) { return {}; }
+std::string refuse_integer_resize(const CallView& call) {
+  return fits_lines(call) ? "" : "needs bytes, and lines of at most 2^26 elements";
 }
 
 template <const IntegerLineFunctions& functions>
@@ -146,9 +153,11 @@ Result<std::unique_ptr<Step>> make_integer_resize(const CallView& call, const St
                              .from_height = from[1],
                              .repeats = has_few ? from[3] : 1,
                              .channels = has_few ? 1 : from[3],
-                             .functions = dtype == DType::u8 ? functions.u8 : functions.s8};
+                             .functions = dtype == DType::u8 ? functions.u8 : functions.s8,
+                             .is_by_lines = fits_lines(call)};
   params.chunks = Chunks::of(call.output().elements() == 0 ? 0 : to[0] * to[1], 4 * to[2] * to[3]);
-  const auto scratch = static_cast<std::size_t>(3 * params.list_bytes() + 2 * params.line_bytes());
+  const auto scratch = static_cast<std::size_t>(params.is_by_lines ? 3 * params.list_bytes() + 2 * params.line_bytes()
+                                                                   : std::int64_t{0});
   const std::int64_t items = params.chunks.items();
   return make_step(params, items, run_integer_resize, scratch);
 }
@@ -158,18 +167,18 @@ double integer_resize_cost(const OpCall& call, const Machine&) {
   return 300.0 + 1e-3 * kPicoseconds * static_cast<double>(call.outputs[0].shape.elements());
 }
 
-template <const IntegerLineFunctions& functions, Isa isa, int kPicoseconds>
+template <const IntegerLineFunctions& functions, Isa isa, int kPicoseconds, Refuse refuse = refuse_integer_resize>
 constexpr KernelChoice integer_resize_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "integer_resize",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_integer_resize, make_integer_resize<functions>>},
-          .refusal = refusal_by<refuse_integer_resize>,
+                   .prepare = prepare_by<refuse, make_integer_resize<functions>>},
+          .refusal = refusal_by<refuse>,
           .cost = integer_resize_cost<kPicoseconds>};
 }
 
 constexpr KernelChoice kIntegerResizeChoices[] = {
-    integer_resize_kernel<kIntegerLinesScalar, Isa::scalar, 2500>("integer_resize_portable"),
+    integer_resize_kernel<kIntegerLinesScalar, Isa::scalar, 2500, refuse_no_resize>("integer_resize_portable"),
     integer_resize_kernel<kIntegerLinesAvx2, Isa::avx2, 400>("integer_resize_avx2"),
     integer_resize_kernel<kIntegerLinesAvx512, Isa::avx512, 250>("integer_resize_avx512"),
     integer_resize_kernel<kIntegerLinesNeon, Isa::neon, 800>("integer_resize_neon"),

@@ -79,6 +79,11 @@ std::string refuse_sliced(const CallView& call) {
   return call.inputs.size() > kMaxInputs ? "needs at most 5 inputs" : "";
 }
 
+// Tables whose indices or entries have 16 bits.
+std::string refuse_table(const CallView& call) {
+  const bool is_of_bytes = is_8bit(call.input(0).dtype) && call.input(1).dtype != DType::s16;
+  return is_of_bytes ? "takes no bytes from bytes, which have faster kernels" : refuse_sliced(call);
+}
 // Of operators whose f32 has kernels that are not scalar.
 std::string refuse_f32(const CallView& call) {
   return call.input(0).dtype == DType::f32 ? "takes no f32, which has faster kernels" : refuse_sliced(call);
@@ -114,7 +119,9 @@ constexpr KernelChoice kSlicedChoices[] = {
     sliced_kernel<before_axis<LayerNormAttrs>, 40, refuse_f32>("sliced_layer_norm_portable", "layer_norm"),
     sliced_kernel<before_axis<LrnAttrs>, 80, refuse_f32>("sliced_lrn_portable", "lrn"),
     sliced_kernel<all_but_last, 10>("sliced_quantized_softmax_portable", "quantized_softmax"),
+    sliced_kernel<all_axes, 1>("sliced_s16_byte_portable", "s16_byte"),
     sliced_kernel<before_axis<SoftmaxAttrs>, 60, refuse_f32>("sliced_softmax_portable", "softmax"),
+    sliced_kernel<all_axes, 2, refuse_table>("sliced_table_portable", "table"),
     sliced_kernel<all_axes, 40, refuse_f32>("sliced_unary_portable", "unary"),
 };
 constexpr auto kSlicedCodes = codes_of(kSlicedChoices);

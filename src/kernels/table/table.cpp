@@ -14,6 +14,7 @@ struct TableParams {
 };
 
 std::string refuse_table(const CallView& call) {
+  if (!is_8bit(call.input(0).dtype)) return "needs 8-bit values";
   const std::size_t entry = size_of(call.output().dtype);
   return entry == 1 || entry == 4 ? "" : "needs entries of 1 or 4 bytes";
 }

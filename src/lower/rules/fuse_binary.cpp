@@ -1,6 +1,9 @@
 // Additions and products of quantized values. Part of lower/.
 #include "lower/rules/fuse_binary.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "lower/quantized_value.h"
 #include "ops/binary/binary.h"
 #include "ops/quantized_elementwise/quantized_elementwise.h"
@@ -55,9 +58,27 @@ std::optional<FixedBinaryKind> fixed_kind(const BinaryOperands& op) {
 }
 
 std::vector<Stage> fixed_stages(const BinaryOperands& op, FixedBinaryKind kind) {
-  return {FixedBinary{FixedBinaryForm::of(kind, op.a.scale, op.b.scale, op.end.type.scale), op.end.profile,
+  const int headroom = op.end.type.dtype == DType::s16 ? FixedBinaryForm::kHeadroomOfS16 : FixedBinaryForm::kHeadroom;
+  return {FixedBinary{FixedBinaryForm::of(kind, op.a.scale, op.b.scale, op.end.type.scale, headroom), op.end.profile,
                       op.a.zero_point, op.b.zero_point},
           op.end.rounding()};
+}
+
+// Sums, differences and products of s16 values are in fixed point alone, and without zero points.
+std::string s16_refusal(const BinaryOperands& op) {
+  const QuantType* types[] = {&op.a, &op.b, &op.end.type};
+  const auto is_s16 = [](const QuantType* type) { return type->dtype == DType::s16; };
+  if (std::none_of(std::begin(types), std::end(types), is_s16)) return {};
+  const auto is_symmetric = [](const QuantType* type) { return type->zero_point == 0; };
+  if (!std::all_of(std::begin(types), std::end(types), is_s16) ||
+      !std::all_of(std::begin(types), std::end(types), is_symmetric))
+    return "not all of its operands and its result are s16 without zero points";
+  const bool is_fixed = op.end.profile == Profile::tflite_double || op.end.profile == Profile::tflite_single;
+  const bool is_known = op.kind == BinaryKind::add || op.kind == BinaryKind::sub || op.kind == BinaryKind::mul ||
+                        op.kind == BinaryKind::div;
+  return is_fixed && is_known && !op.is_squared_difference
+             ? ""
+             : "there is no integer form of " + std::string(name_of(op.kind)) + " of two s16 values";
 }
 
 std::variant<std::vector<Stage>, std::string> stages_of(const BinaryOperands& op) {
@@ -93,12 +114,14 @@ BinarySource binary_source(const Graph& graph, const Node& node) {
 Match fuse_binary(const Graph& graph, const Node& node) {
   if (node.spec != &kBinary) return std::string();
   const BinarySource source = binary_source(graph, node);
-  const auto a = quantized_operand(graph, source.a), b = quantized_operand(graph, source.b);
+  const auto a = quantized_operand(graph, source.a, Stored::bytes_or_s16),
+             b = quantized_operand(graph, source.b, Stored::bytes_or_s16);
   if (!a || !b) return std::string("not both of its operands are quantized");
-  const auto followed = follow_to_quantize(graph, node.outputs[0]);
+  const auto followed = follow_to_quantize(graph, node.outputs[0], Stored::bytes_or_s16);
   if (const auto* reason = std::get_if<std::string>(&followed)) return *reason;
   const auto& end = std::get<Quantized>(followed);
   const BinaryOperands operands{source.kind, a->type, b->type, end, source.is_squared_difference};
+  if (std::string refusal = s16_refusal(operands); !refusal.empty()) return refusal;
   auto stages = stages_of(operands);
   if (auto* reason = std::get_if<std::string>(&stages)) return std::move(*reason);
   Patch patch(graph);

@@ -6,25 +6,22 @@
 #include "ops/quantized_elementwise/quantized_elementwise.h"
 
 namespace octavo {
-namespace {
 
-// LiteRT's requantization of s16, which has no zero point: one stage in fixed point.
-Match fixed_rescale(const Graph& graph, const Node& node, const Dequantized& x, const Quantized& end) {
-  if (end.type.dtype == DType::s16 || x.type.zero_point != 0) return std::string();
-  const double ratio = static_cast<double>(x.type.scale) / static_cast<double>(end.type.scale);
+Match fuse_fixed_rescale(const Graph& graph, const Node& node) {
+  const auto end = quantized_by(graph, node);
+  const auto x = end ? dequantized(graph, end->x, Stored::bytes_or_s16) : std::nullopt;
+  if (!x || x->type.dtype != DType::s16 || x->type.zero_point != 0 || !is_fixed_point(end->profile))
+    return std::string();
+  const double ratio = static_cast<double>(x->type.scale) / static_cast<double>(end->type.scale);
   Patch patch(graph);
-  patch.replace(end.y, fixed_result(patch, node, x.q, end, {FixedMultiplier::of(ratio)}));
+  patch.replace(end->y, fixed_result(patch, node, x->q, *end, {FixedMultiplier::of(ratio)}));
   return patch;
 }
-
-}  // namespace
 
 Match fuse_rescale(const Graph& graph, const Node& node) {
   const auto end = quantized_by(graph, node, Stored::bytes_or_s16);
   const auto x = end ? dequantized(graph, end->x, Stored::bytes_or_s16) : std::nullopt;
   if (!x || x->type.dtype != DType::s16) return std::string();
-  if (is_fixed_point(end->profile)) return fixed_rescale(graph, node, *x, *end);
-  if (rounds_away(end->profile)) return std::string();
   if (end->type.dtype == DType::s16) {
     const IntegerRange range = range_of(DType::s16);
     if (end->type != x->type || end->lowest != range.lowest || end->highest != range.highest) return std::string();
@@ -32,6 +29,7 @@ Match fuse_rescale(const Graph& graph, const Node& node) {
     patch.replace(end->y, x->q);
     return patch;
   }
+  if (rounds_away(end->profile)) return std::string();
   const float ratio = x->type.scale / end->type.scale;
   const Affine affine{ratio, static_cast<float>(-x->type.zero_point) * ratio};
   Patch patch(graph);

@@ -10,6 +10,10 @@ namespace octavo {
 // the same s16 nothing is left.
 Match fuse_rescale(const Graph& graph, const Node& node);
 
+// LiteRT's requantization of s16, which has no zero point, to bytes: one stage in fixed point. Before tables are made:
+// what its operand was made of would be computed in floats there.
+Match fuse_fixed_rescale(const Graph& graph, const Node& node);
+
 }  // namespace octavo
 
 #endif  // OCTAVO_LOWER_RULES_FUSE_RESCALE_H_

@@ -80,7 +80,7 @@ void add_taps(Patch& patch, const Node& node, ResizeRounding rounding, const Res
 
 ResizeRounding rounding_of(const Quantized& end) {
   if (end.profile == Profile::tflite_xnnpack) return ResizeRounding::eleven_bits;
-  return end.type.dtype == DType::s8 ? ResizeRounding::ten_bits : ResizeRounding::real;
+  return end.type.dtype == DType::u8 ? ResizeRounding::real : ResizeRounding::ten_bits;
 }
 
 bool has_tflite_form(const ResizeAttrs& resize, const OpenShape& x) {
@@ -95,9 +95,9 @@ bool has_tflite_form(const ResizeAttrs& resize, const OpenShape& x) {
 
 Match fuse_resize(const Graph& graph, const Node& node) {
   if (node.spec != &kResize) return std::string();
-  const auto x = dequantized(graph, node.inputs[0]);
+  const auto x = dequantized(graph, node.inputs[0], Stored::bytes_or_s16);
   if (!x) return std::string("its input is not quantized");
-  const auto followed = follow_to_quantize(graph, node.outputs[0]);
+  const auto followed = follow_to_quantize(graph, node.outputs[0], Stored::bytes_or_s16);
   if (const auto* reason = std::get_if<std::string>(&followed)) return *reason;
   const auto& end = std::get<Quantized>(followed);
   if (!is_of_tflite(end.profile)) return std::string();
@@ -106,6 +106,8 @@ Match fuse_resize(const Graph& graph, const Node& node) {
   const IntegerRange range = range_of(end.type.dtype);
   if (x->type != end.type || end.lowest != range.lowest || end.highest != range.highest)
     return std::string("its result has another scale");
+  if (x->type.dtype == DType::s16 && !is_fixed_point(end.profile))
+    return std::string("s16 values have no form of this rounding");
   const auto is_open = [](const Dim& size) { return !size.is_number(); };
   if (std::any_of(from.begin() + 1, from.begin() + 3, is_open) ||
       std::any_of(resize.sizes.begin() + 1, resize.sizes.begin() + 3, is_open))

@@ -41,11 +41,11 @@ std::optional<Bounds> as_clamp(const Tensor& table, DType from) {
 
 // second[first[x]].
 Tensor chained(const Tensor& first, const Tensor& second) {
-  Tensor table(second.dtype(), Shape{256});
+  Tensor table(second.dtype(), first.shape());
   const std::size_t size = size_of(second.dtype());
-  for (std::size_t i = 0; i < 256; ++i) {
-    const std::size_t from = first.as<std::uint8_t>()[i];
-    std::copy_n(second.data() + from * size, size, table.data() + i * size);
+  for (std::int64_t i = 0; i < first.elements(); ++i) {
+    const std::size_t from = first.dtype() == DType::s16 ? first.as<std::uint16_t>()[i] : first.as<std::uint8_t>()[i];
+    std::copy_n(second.data() + from * size, size, table.data() + static_cast<std::size_t>(i) * size);
   }
   return table;
 }

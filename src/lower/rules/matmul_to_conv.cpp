@@ -99,7 +99,7 @@ Match matmul_to_conv(const Graph& graph, const Node& node) {
 Match quantized_matmul_to_conv(const Graph& graph, const Node& node) {
   if (node.spec != &kMatmul) return std::string();
   if (!quantized_constant(graph, node.inputs[1])) return std::string();
-  if (!dequantized(graph, node.inputs[0]) && !dequantized_in_run(graph, node.inputs[0]))
+  if (!dequantized(graph, node.inputs[0], Stored::bytes_or_s16) && !dequantized_in_run(graph, node.inputs[0]))
     return std::string("its input is not quantized");
   return matmul_to_conv(graph, node);
 }

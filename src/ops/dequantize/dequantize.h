@@ -23,7 +23,7 @@ struct DequantizeAttrs {
   }
 };
 
-// y = (x - zero_point) * scale. inputs: x (u8 s8 u16 s16 s32), scale (scalar or per axis), zero_point? (type of x).
+// y = (x - zero_point) * scale. inputs: x (u8 s8 u16 s16 s32 s64), scale (scalar or per axis), zero_point? (type of x).
 extern const OpSpec kDequantize;
 
 // Elements [begin, end) of y; inputs as the operator's.

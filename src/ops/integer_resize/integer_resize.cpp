@@ -14,7 +14,7 @@ namespace {
 
 Result<std::vector<Fact>> infer_integer_resize(const Attrs& attrs, InputFacts inputs) {
   const Fact& x = *inputs[0];
-  if (auto problem = first_of({check_dtype("x", x, {DType::u8, DType::s8}), check_rank("x", x, 4, 4),
+  if (auto problem = first_of({check_dtype("x", x, {DType::u8, DType::s8, DType::s16}), check_rank("x", x, 4, 4),
                                check_range("shift", attrs.as<IntegerResizeAttrs>().shift, -128, 128)})) {
     return *problem;
   }
@@ -44,7 +44,8 @@ void reference_integer_resize(const Attrs& attrs, InputViews inputs, OutputViews
                 .width = to[2],
                 .channels = from[3],
                 .dtype = inputs[0].dtype};
-  const std::int64_t stride = from[2] * from[3];
+  const auto element = static_cast<std::int64_t>(size_of(row.dtype));
+  const std::int64_t stride = from[2] * from[3] * element;
   for (std::int64_t i = 0; i < to[0] * to[1]; ++i) {
     const std::int64_t line = i % to[1];
     const std::byte* image = inputs[0].data + i / to[1] * from[1] * stride;
@@ -54,29 +55,47 @@ void reference_integer_resize(const Attrs& attrs, InputViews inputs, OutputViews
     row.first = image + at(0) * stride;
     row.second = image + at(1) * stride;
     row.weight = inputs[2].as<float>()[line];
-    resize_row(resize, row, outputs[0].data + i * to[2] * to[3]);
+    resize_row(resize, row, outputs[0].data + i * to[2] * to[3] * element);
+  }
+}
+
+}  // namespace
+
+namespace {
+
+template <class Load, class Store>
+void resize_row_by(const IntegerResizeAttrs& attrs, const ResizeRow& row, const Load& load, const Store& store) {
+  const IntegerRange range = range_of(row.dtype);
+  for (std::int64_t ow = 0; ow < row.width; ++ow) {
+    const std::int64_t left = std::clamp<std::int64_t>(row.columns[2 * ow], 0, row.from_width - 1) * row.channels;
+    const std::int64_t right = std::clamp<std::int64_t>(row.columns[2 * ow + 1], 0, row.from_width - 1) * row.channels;
+    for (std::int64_t c = 0; c < row.channels; ++c) {
+      const auto value = [&](const std::byte* line, std::int64_t at) { return load(line, at + c) - attrs.shift; };
+      const FourValues values{
+          {value(row.first, left), value(row.second, left), value(row.first, right), value(row.second, right)},
+          row.weight,
+          row.column_weights[ow]};
+      const std::int64_t q = values.rounded(attrs.rounding) + attrs.shift;
+      store(ow * row.channels + c, static_cast<std::int32_t>(std::clamp(q, range.lowest, range.highest)));
+    }
   }
 }
 
 }  // namespace
 
 void resize_row(const IntegerResizeAttrs& attrs, const ResizeRow& row, std::byte* y) {
-  const IntegerRange range = range_of(row.dtype);
-  for (std::int64_t ow = 0; ow < row.width; ++ow) {
-    const std::int64_t left = std::clamp<std::int64_t>(row.columns[2 * ow], 0, row.from_width - 1) * row.channels;
-    const std::int64_t right = std::clamp<std::int64_t>(row.columns[2 * ow + 1], 0, row.from_width - 1) * row.channels;
-    for (std::int64_t c = 0; c < row.channels; ++c) {
-      const auto value = [&](const std::byte* line, std::int64_t at) {
-        return load_8bit(line, row.dtype, at + c) - attrs.shift;
-      };
-      const FourValues values{
-          {value(row.first, left), value(row.second, left), value(row.first, right), value(row.second, right)},
-          row.weight,
-          row.column_weights[ow]};
-      const std::int64_t q = values.rounded(attrs.rounding) + attrs.shift;
-      store_8bit(y, ow * row.channels + c, static_cast<std::int32_t>(std::clamp(q, range.lowest, range.highest)));
-    }
+  if (row.dtype == DType::s16) {
+    const auto load = [](const std::byte* line, std::int64_t i) {
+      return std::int32_t{reinterpret_cast<const std::int16_t*>(line)[i]};
+    };
+    const auto store = [y](std::int64_t i, std::int32_t q) {
+      reinterpret_cast<std::int16_t*>(y)[i] = static_cast<std::int16_t>(q);
+    };
+    return resize_row_by(attrs, row, load, store);
   }
+  resize_row_by(
+      attrs, row, [&row](const std::byte* line, std::int64_t i) { return load_8bit(line, row.dtype, i); },
+      [y](std::int64_t i, std::int32_t q) { store_8bit(y, i, q); });
 }
 
 namespace {
@@ -91,7 +110,8 @@ Attrs relabelled_resize(const Attrs& attrs, const std::vector<bool>& is_relabell
 
 const OpSpec kIntegerResize = {
     .name = "integer_resize",
-    .summary = "y = bilinear interpolation of bytes with weights of 10, 11 or f32 bits, rounded as they say",
+    .summary =
+        "y = bilinear interpolation of bytes or s16 values with weights of 10, 11 or f32 bits, rounded as they say",
     .inputs = {"x", "rows", "row_weights", "columns", "column_weights"},
     .infer = infer_integer_resize,
     .reference = reference_integer_resize,

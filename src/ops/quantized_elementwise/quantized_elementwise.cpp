@@ -15,7 +15,8 @@ Result<OpenShape> broadcast_with_operands(const Epilogue& epilogue, const OpenSh
   OpenShape y = x;
   const std::vector<StageOperand> kinds = epilogue.operands();
   for (std::size_t i = 0; i < std::min(kinds.size(), operands.size()); ++i) {
-    if (kinds[i] != StageOperand::stored || operands[i] == nullptr) continue;
+    const bool is_stored = kinds[i] == StageOperand::stored || kinds[i] == StageOperand::stored_or_s16;
+    if (!is_stored || operands[i] == nullptr) continue;
     const OpenShape& other = operands[i]->shape;
     auto both = broadcast(y, other);
     if (!both)
@@ -33,7 +34,10 @@ Result<std::vector<Fact>> infer_quantized_elementwise(const Attrs& attrs, InputF
   const auto shape = broadcast_with_operands(epilogue, x.shape, operands);
   if (!shape) return shape.errors();
   if (!checked_elements(shape->dims())) return one_output(epilogue.to, shape->to_vector());
-  const EpilogueInput input = is_8bit(x.dtype) ? EpilogueInput::stored : EpilogueInput::sum;
+  // s16 is what the first stage takes it for.
+  const bool is_pair = !epilogue.stages.empty() && std::holds_alternative<FixedBinary>(epilogue.stages.front());
+  const bool is_stored = is_8bit(x.dtype) || (x.dtype == DType::s16 && is_pair);
+  const EpilogueInput input = is_stored ? EpilogueInput::stored : EpilogueInput::sum;
   const auto type = infer_epilogue(epilogue, input, operands, *shape);
   if (!type) return type.errors();
   return one_output(*type, shape->to_vector());

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/fixed_point.h"
+#include "base/interpolated.h"
 #include "graph/attrs_of.h"
 #include "ops/check.h"
 #include "ops/integers.h"
@@ -38,10 +39,18 @@ Result<std::vector<Fact>> infer_quantized_softmax(const Attrs& attrs, InputFacts
   const auto& softmax = attrs.as<QuantizedSoftmaxAttrs>();
   const Fact& x = *inputs[0];
   const Fact& exponentials = *inputs[1];
-  if (!is_8bit(softmax.to)) return shape_error("to", std::string(name_of(softmax.to)), "u8 or s8");
+  const bool is_s16 = softmax.to == DType::s16;
+  if (!is_8bit(softmax.to) && !is_s16) return shape_error("to", std::string(name_of(softmax.to)), "u8, s8 or s16");
   const IntegerRange range = range_of(softmax.to);
-  const auto problem = first_of({check_dtype("x", x, {DType::u8, DType::s8}), check_rank("x", x, 1, 64),
-                                 check_table(exponentials, {is_fixed_point(softmax.profile) ? DType::s32 : DType::f32}),
+  const auto check_exponentials = [&] {
+    if (!is_s16) return check_table(exponentials, {is_fixed_point(softmax.profile) ? DType::s32 : DType::f32});
+    return first_of({check_dtype("exponentials", exponentials, {DType::s16}),
+                     check_shape("exponentials", exponentials, OpenShape{1 << 16})});
+  };
+  const auto check_x = [&] {
+    return is_s16 ? check_dtype("x", x, {DType::s16}) : check_dtype("x", x, {DType::u8, DType::s8});
+  };
+  const auto problem = first_of({check_x(), check_rank("x", x, 1, 64), check_exponentials(),
                                  check_range("zero_point", softmax.zero_point, range.lowest, range.highest),
                                  check_scale("y_scale", softmax.y_scale), check_profile(softmax.profile)});
   if (problem) return *problem;
@@ -71,6 +80,20 @@ void fixed_line(const QuantizedSoftmaxAttrs& softmax, InputViews inputs, std::in
     store_8bit(y, first + i, lowest + std::clamp(reciprocal.share(exponential(i)), 0, 255));
 }
 
+// Of s16; the sum wraps in 32 bits.
+void interpolated_line(InputViews inputs, std::int64_t first, std::int64_t length, std::byte* result) {
+  const auto* x = inputs[0].as<std::int16_t>() + first;
+  auto* y = reinterpret_cast<std::int16_t*>(result) + first;
+  const std::int32_t largest = *std::max_element(x, x + length);
+  std::uint32_t sum = 0;
+  for (std::int64_t i = 0; i < length; ++i) {
+    y[i] = inputs[1].as<std::int16_t>()[largest - x[i]];
+    sum += static_cast<std::uint32_t>(std::int32_t{y[i]});
+  }
+  const InterpolatedReciprocal reciprocal = InterpolatedReciprocal::of(static_cast<std::int32_t>(sum));
+  for (std::int64_t i = 0; i < length; ++i) y[i] = reciprocal.share(y[i]);
+}
+
 void reference_quantized_softmax(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
   const auto& softmax = attrs.as<QuantizedSoftmaxAttrs>();
   const ConstTensorView& x = inputs[0];
@@ -79,6 +102,10 @@ void reference_quantized_softmax(const Attrs& attrs, InputViews inputs, OutputVi
   const std::int64_t lines = length == 0 ? 0 : x.shape.elements() / length;
   for (std::int64_t line = 0; line < lines; ++line) {
     const std::int64_t first = line * length;
+    if (softmax.to == DType::s16) {
+      interpolated_line(inputs, first, length, outputs[0].data);
+      continue;
+    }
     if (is_fixed_point(softmax.profile)) {
       fixed_line(softmax, inputs, first, length, outputs[0].data);
       continue;

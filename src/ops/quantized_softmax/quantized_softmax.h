@@ -31,7 +31,9 @@ struct QuantizedSoftmaxAttrs {
 // order, and softmax_value. Profile tflite-xnnpack: the same with tflite_softmax_exponential and tflite_softmax_value.
 // tflite-double and tflite-single: exponentials s32 [256] (fixed_softmax_exponential of base/fixed_point.h), their
 // terms summed, FixedReciprocal::share from the lowest value of the type on; y_scale and zero_point are not used.
-// inputs: x (u8 or s8), exponentials f32 or s32 [256].
+// s16, in all of TFLite's profiles: exponentials s16 [65536] (interpolated_exponentials of base/interpolated.h, by the
+// distance below the largest), their sum, InterpolatedReciprocal::share.
+// inputs: x (u8, s8 or s16, as the result is), exponentials f32 or s32 [256], s16 [65536].
 extern const OpSpec kQuantizedSoftmax;
 
 }  // namespace octavo

@@ -1,4 +1,4 @@
-// table: any function of an 8-bit value; made by lower/. Part of ops/.
+// table: any function of an 8-bit or s16 value; made by lower/. Part of ops/.
 #ifndef OCTAVO_OPS_TABLE_TABLE_H_
 #define OCTAVO_OPS_TABLE_TABLE_H_
 
@@ -11,9 +11,12 @@
 
 namespace octavo {
 
-// y[i] = table[x[i] as an unsigned byte]. inputs: x (u8 or s8), table [256] of u8, s8 or f32. The result has the type
-// of the table. Also requantization (u8 to u8), relabelling (s8 to u8) and dequantization (8 bit to f32) of one tensor.
+// y[i] = table[x[i] as an unsigned number of as many bits]. inputs: x (u8, s8 or s16), table of u8, s8, s16 or f32 with
+// an entry for each value of x's type: [256], [65536] for s16. The result has the type of the table. Also
+// requantization (u8 to u8), relabelling (s8 to u8) and dequantization (8 bit to f32) of one tensor.
 extern const OpSpec kTable;
+
+constexpr std::int64_t table_entries(DType x) { return x == DType::s16 ? 65536 : 256; }
 
 }  // namespace octavo
 
