@@ -1,10 +1,12 @@
 // What a size costs that a model of open sizes has no plan of: planning, its first run, and its later ones.
-//   size_bench MODEL SHAPE...     MODEL: an .octv, or a model file (fp32 where it is not quantized) with one input
-// Sizes come one after the other to one context of one thread, as in a program that goes from picture to picture.
+//   size_bench MODEL SIZES...     MODEL: an .octv, or a model file (fp32 where it is not quantized)
+// SIZES: the shape of its one input, or sizes by their names: 1x3x96x112, batch=1,length=7
+// They come one after the other to one context of one thread, as in a program that goes from picture to picture.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <map>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -40,6 +42,28 @@ Dims shape_of(const std::string& text) {
   return dims;
 }
 
+// Of all inputs, at sizes by their names.
+std::vector<Dims> shapes_at(const ModelInfo& info, const std::string& text) {
+  std::map<std::string, std::int64_t> sizes;
+  std::istringstream in(text);
+  for (std::string size; std::getline(in, size, ',');) {
+    const std::size_t equals = size.find('=');
+    sizes[size.substr(0, equals)] = std::stoll(size.substr(equals + 1));
+  }
+  std::vector<Dims> shapes;
+  for (const OpenTensorInfo& input : info.open_inputs) {
+    Dims& dims = shapes.emplace_back();
+    for (const std::string& extent : input.shape)
+      dims.push_back(sizes.contains(extent) ? sizes.at(extent) : std::stoll(extent));
+  }
+  return shapes;
+}
+
+std::vector<Dims> shapes_of(const Model& model, const std::string& text) {
+  if (text.find('=') == std::string::npos) return {shape_of(text)};
+  return shapes_at(model.info(), text);
+}
+
 struct Tensors {
   std::vector<std::vector<std::byte>> memory;
   std::vector<ConstTensorRef> inputs;
@@ -58,17 +82,17 @@ struct Tensors {
 };
 
 void measure(const Model& model, std::optional<Context>& context, const std::string& text) {
-  const Dims shape = shape_of(text);
+  const std::vector<Dims> shapes = shapes_of(model, text);
   const double plan_ms = ms_of([&] {
-    if (context) value_or_exit(context->resize({&shape, 1}));
-    else context.emplace(value_or_exit(Context::create(model, {&shape, 1})));
+    if (context) value_or_exit(context->resize(shapes));
+    else context.emplace(value_or_exit(Context::create(model, shapes)));
   });
   const Tensors tensors(*context);
   const auto run = [&] { value_or_exit(context->run(tensors.inputs, tensors.outputs)); };
   const double first_ms = ms_of(run);
   double best_ms = ms_of(run);
   for (int i = 1; i < kRuns; ++i) best_ms = std::min(best_ms, ms_of(run));
-  const double again_ms = ms_of([&] { value_or_exit(context->resize({&shape, 1})); });
+  const double again_ms = ms_of([&] { value_or_exit(context->resize(shapes)); });
   std::printf("%s plan_ms=%.3f first_run_ms=%.3f run_ms=%.3f again_ms=%.3f\n", text.c_str(), plan_ms, first_ms, best_ms,
               again_ms);
 }
@@ -80,8 +104,10 @@ void measure_all(const std::string& path, const std::vector<std::string>& shapes
   std::optional<Context> context;
   for (const std::string& shape : shapes) measure(model, context, shape);
   const PlanCacheInfo cache = model.plan_cache();
-  std::printf("plans=%llu bytes=%llu packed_bytes=%llu\n", static_cast<unsigned long long>(cache.plans),
-              static_cast<unsigned long long>(cache.bytes), static_cast<unsigned long long>(cache.packed_bytes));
+  const auto number = [](std::uint64_t count) { return static_cast<unsigned long long>(count); };
+  std::printf("made=%llu followed=%llu dropped=%llu plans=%llu bytes=%llu packed_bytes=%llu\n", number(cache.made),
+              number(cache.followed), number(cache.dropped), number(cache.plans), number(cache.bytes),
+              number(cache.packed_bytes));
 }
 
 }  // namespace
@@ -89,7 +115,7 @@ void measure_all(const std::string& path, const std::vector<std::string>& shapes
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    std::fprintf(stderr, "size_bench MODEL SHAPE...\n");
+    std::fprintf(stderr, "size_bench MODEL SIZES...\n");
     return 2;
   }
   octavo::v1::measure_all(argv[1], {argv + 2, argv + argc});

@@ -75,8 +75,11 @@ struct OpenTensorInfo {
 struct PlanCacheInfo {
   std::uint64_t hits = 0;          // found among the plans that are kept
   std::uint64_t made = 0;          // planned
-  std::uint64_t dropped = 0;       // left to make room for others
+  std::uint64_t followed = 0;      // made out of the plan for a size nearby, with its kernels
+  std::uint64_t dropped = 0;       // left when all took more than limit_bytes: the least recently used first
+  std::uint64_t again = 0;         // of those made or followed, how many had been dropped before
   std::uint64_t plans = 0;         // kept now
+  std::uint64_t limit_bytes = 0;   // LoadOptions::plan_cache_bytes
   std::uint64_t bytes = 0;         // of these, about
   std::uint64_t packed_bytes = 0;  // weights that they needed in another form than the file has; these stay
 };
@@ -318,6 +321,8 @@ class Program {
   // Of the last run, where that went well.
   const std::vector<ProgramOutput>& outputs() const;
   std::uint64_t memory_bytes() const;
+  // Of each network, as ModelInfo::networks; of nothing where its sizes are fixed.
+  std::vector<PlanCacheInfo> plan_caches() const;
 
  private:
   friend struct Access;

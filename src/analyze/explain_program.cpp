@@ -51,6 +51,12 @@ class StepTimes {
   std::vector<std::int64_t> starts_;
 };
 
+nlohmann::json plan_cache_json(const v1::PlanCacheInfo& plans) {
+  return {
+      {"hits", plans.hits},   {"made", plans.made},  {"followed", plans.followed}, {"dropped", plans.dropped},
+      {"again", plans.again}, {"kept", plans.plans}, {"bytes", plans.bytes},       {"limit_bytes", plans.limit_bytes}};
+}
+
 }  // namespace
 
 double ProgramExplanation::steps_ms() const {
@@ -85,6 +91,8 @@ Result<ProgramExplanation> explain_program(const std::string& name, const v1::Co
   e.runs = std::ssize(*whole);
   const auto runs = static_cast<double>(observed->size());
   times.put_into(e, runs);
+  const auto caches = session->program().plan_caches();
+  for (std::size_t i = 0; i < caches.size(); ++i) e.networks[i].plans = caches[i];
   const auto all_ns = static_cast<double>(std::accumulate(observed->begin(), observed->end(), std::int64_t{0}));
   e.outside_ms = std::max(0.0, all_ns * 1e-6 / runs - e.steps_ms());
   return e;
@@ -100,6 +108,7 @@ nlohmann::json explanation_json(const ProgramExplanation& e) {
     networks.push_back({{"name", e.networks[i].name},
                         {"runs", e.networks[i].runs},
                         {"ms", e.networks[i].ms},
+                        {"plans", plan_cache_json(e.networks[i].plans)},
                         {"notes", std::move(notes)}});
   }
   for (const ProgramStep& s : e.steps)

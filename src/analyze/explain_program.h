@@ -23,9 +23,10 @@ struct ProgramStep {
 };
 
 struct ProgramNetwork {
-  std::string name;   // of the nodes it stands for
-  double runs = 0.0;  // in a run of the model, on average
-  double ms = 0.0;    // its kernels'
+  std::string name;         // of the nodes it stands for
+  double runs = 0.0;        // in a run of the model, on average
+  double ms = 0.0;          // its kernels'
+  v1::PlanCacheInfo plans;  // for sizes that came, in all runs together
 };
 
 struct ProgramExplanation {

@@ -82,6 +82,33 @@ bool is_choice(const SizeCondition& condition) {
          (condition.relation == SizeRelation::zero && !condition.is_of_shapes);
 }
 
+// The constants of a file. Those of a network of open sizes, whose graph lives as long, are known by where they lie in
+// memory, as a run knows them by where they lie in the file.
+class NetworkConstants final : public ConstantSink {
+ public:
+  NetworkConstants(ConstantPool& pool, const Graph& graph) : pool_(pool), is_of_network_(graph.sizes() != nullptr) {}
+  std::optional<std::uint64_t> offset_of(const std::byte* data) const override {
+    const auto found = offsets_.find(data);
+    return found == offsets_.end() ? std::nullopt : std::optional(found->second);
+  }
+  void reserve(std::uint64_t bytes) override { pool_.reserve(bytes); }
+  std::uint64_t add(const ConstTensorView& tensor) override {
+    const std::uint64_t offset = pool_.add(tensor);
+    if (is_of_network_ && tensor.bytes() > 0) offsets_.emplace(tensor.data, offset);
+    return offset;
+  }
+  // The network's are all there.
+  std::uint64_t seal() {
+    is_of_network_ = false;
+    return pool_.seal();
+  }
+
+ private:
+  ConstantPool& pool_;
+  bool is_of_network_;
+  std::unordered_map<const std::byte*, std::uint64_t> offsets_;
+};
+
 class Compiler {
  public:
   Compiler(const ModelSource& source, const CompileOptions& options, const OwnOptions& own)
@@ -205,25 +232,28 @@ class Compiler {
     octavo::CompiledModel model = described(imported);
     auto lowered = lower_once(std::move(imported), taught);
     if (!lowered) return lowered.errors();
-    ConstantPool constants;
+    ConstantPool pool;
+    NetworkConstants constants(pool, lowered->graph);
     if (lowered->graph.sizes() != nullptr) model.network = stored(*lowered, machine, constants);
     for (const SizeValues& at : sizes) {
       const auto done = static_cast<std::int64_t>(model.plans.size());
       const Status begun = monitor_.at(Phase::planning, done, static_cast<std::int64_t>(sizes.size()));
       if (!begun) return begun.errors();
       const bool is_last = &at == &sizes.back();
-      auto plan = plan_at(is_last ? std::move(*lowered) : Lowered(*lowered), at, machine, constants);
+      auto plan = plan_at(is_last && !model.network ? std::move(*lowered) : Lowered(*lowered), at, machine, constants);
       if (!plan) return plan.errors();
       model.plans.push_back(std::move(*plan));
     }
     if (sizes.empty() && lowered->graph.sizes()->has_example()) {
-      // What no run could plan is said now.
-      ConstantPool trial;
+      // What no run could plan is said now, and what kernels make of the weights is made once.
       const SizeValues example = example_sizes(lowered->graph);
-      if (auto plan = plan_at(std::move(*lowered), example, machine, trial); !plan) return plan.errors();
+      if (auto plan = plan_at(*lowered, example, machine, constants); !plan) return plan.errors();
     }
-    if (model.network) model.network->times = log_.call_times();
-    adopt_constants(model, constants);
+    if (model.network) {
+      model.network->times = log_.call_times();
+      model.packings = constants.packed().stored();
+    }
+    adopt_constants(model, pool);
     return model;
   }
 
@@ -317,7 +347,7 @@ class Compiler {
   }
 
   // What plans of other sizes are made of in a run.
-  OpenNetwork stored(const Lowered& network, const Machine& machine, ConstantPool& constants) const {
+  OpenNetwork stored(const Lowered& network, const Machine& machine, NetworkConstants& constants) const {
     OpenNetwork stored;
     stored.graph = stored_graph(network.graph, constants);
     if (network.unlowered) {
@@ -338,7 +368,7 @@ class Compiler {
     return stored;
   }
 
-  Result<Plan> plan_at(Lowered network, const SizeValues& sizes, const Machine& machine, ConstantPool& constants) {
+  Result<Plan> plan_at(Lowered network, const SizeValues& sizes, const Machine& machine, ConstantSink& constants) {
     if (network.graph.sizes() != nullptr) {
       if (const Status closed = close(network, sizes); !closed) return closed.errors();
     }

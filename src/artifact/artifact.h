@@ -34,6 +34,7 @@ struct CompiledModel {
   int source_nodes = 0;
   std::string pictures;  // SPEC of what becomes of pictures inside (pictures/preprocess.h); empty: it takes none
   std::vector<ModelState> states;
+  std::vector<StoredPacking> packings;  // of `network`, what the first size finds ready
   std::vector<Plan> plans;
   std::optional<OpenNetwork> network;           // where sizes stay open: what plans of other sizes are made of
   std::span<const std::byte> constants;         // aligned to kAlignment

@@ -39,6 +39,7 @@ enum class SectionType : std::uint32_t {
   program = 7,    // Program; missing where a model is one network
   networks = 8,   // of that: files like this one, each on a page, one for each network
   states = 9,     // inputs that keep values from run to run; may be missing
+  packings = 10,  // std::vector<StoredPacking>: what kernels made of the network's weights; may be missing
 };
 
 struct ArtifactSection {

@@ -62,7 +62,7 @@ Status check_header(const ArtifactHeader& header, std::span<const std::byte> byt
 // By type; those of unknown types are left out.
 using Sections = std::map<SectionType, std::span<const std::byte>>;
 
-bool is_known(SectionType type) { return type >= SectionType::model && type <= SectionType::states; }
+bool is_known(SectionType type) { return type >= SectionType::model && type <= SectionType::packings; }
 
 bool lies_within(const ArtifactSection& section, std::uint64_t first, std::uint64_t file_bytes) {
   const bool has_page = section.type == SectionType::constants || section.type == SectionType::networks;
@@ -186,6 +186,11 @@ Result<CompiledModel> parse(std::span<const std::byte> bytes, const std::string&
     auto states = decode_all<StatesMetadata>(sections->at(SectionType::states));
     if (!states) return damaged(name, "states that cannot be decoded", "names of inputs");
     model.states = std::move(states->states);
+  }
+  if (sections->contains(SectionType::packings)) {
+    auto packings = decode_all<std::vector<StoredPacking>>(sections->at(SectionType::packings));
+    if (!packings) return damaged(name, "packings that cannot be decoded", "what kernels made of weights");
+    model.packings = std::move(*packings);
   }
   if (Status status = read_plans(*sections, name, model.plans); !status) return status.errors();
   if (Status status = read_network(*sections, name, model); !status) return status.errors();

@@ -51,6 +51,8 @@ AlignedBytes encode_artifact(const CompiledModel& model) {
   const std::uint64_t weights = model.network ? model.network->weight_bytes : 0;
   if (weights > 0 && weights <= model.constants.size())
     contents.emplace_back(SectionType::weights, model.constants.first(weights));
+  const Bytes packings = encode(model.packings);
+  if (!model.packings.empty()) contents.emplace_back(SectionType::packings, packings);
   const Bytes network = model.network ? encode(*model.network) : Bytes();
   if (model.network) contents.emplace_back(SectionType::network, network);
   const Bytes states = encode(StatesMetadata{model.states});

@@ -167,6 +167,21 @@ ExplainOptions options_of(const ExplainArguments& arguments, const CompileReques
   return options;
 }
 
+// What the sizes that came cost, and what left the cache and why.
+std::string describe_plans(std::size_t index, const v1::PlanCacheInfo& plans) {
+  constexpr double kMegabyte = 1 << 20;
+  if (plans.made + plans.followed == 0) return {};
+  std::string text = fmt::format(
+      "plans: network {}: {} sizes planned, {} more with the kernels of one nearby; {} kept, "
+      "{:.1f} MiB of {:.0f}",
+      index, plans.made, plans.followed, plans.plans, static_cast<double>(plans.bytes) / kMegabyte,
+      static_cast<double>(plans.limit_bytes) / kMegabyte);
+  if (plans.dropped > 0)
+    text += fmt::format("; {} dropped to stay within that, the least recently used first, {} of them made again",
+                        plans.dropped, plans.again);
+  return text + "\n";
+}
+
 // The first of them, which sum up; one for each node that is kept in float follows.
 void print_notes(std::size_t network, const std::vector<std::string>& notes) {
   constexpr std::size_t kMostNotes = 8;
@@ -194,6 +209,7 @@ void print_program(const ProgramExplanation& e) {
   }
   fmt::print("{}\n{}", networks.text(), steps.text());
   if (e.steps.size() > kMostSteps) fmt::print("and {} more, shorter ones\n", e.steps.size() - kMostSteps);
+  for (std::size_t i = 0; i < e.networks.size(); ++i) fmt::print("{}", describe_plans(i, e.networks[i].plans));
   for (std::size_t i = 0; i < e.info.networks.size(); ++i) {
     for (const v1::PlanInfo& plan : e.info.networks[i].plans) print_notes(i, plan.notes);
   }

@@ -3,6 +3,7 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -23,6 +24,27 @@ std::optional<std::vector<PackedTensor>> PackedIndex::find(const std::string& ke
 void PackedIndex::set(const std::string& key, std::vector<PackedTensor> tensors) {
   const std::lock_guard lock(mutex_);
   tensors_.insert_or_assign(key, std::move(tensors));
+}
+
+std::vector<StoredPacking> PackedIndex::stored() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<StoredPacking> packings;
+  for (const auto& [key, tensors] : tensors_) {
+    StoredPacking& packing = packings.emplace_back(StoredPacking{.key = key, .tensors = {}});
+    for (const PackedTensor& tensor : tensors)
+      packing.tensors.push_back({tensor.dtype, {tensor.shape.begin(), tensor.shape.end()}, tensor.offset});
+  }
+  std::ranges::sort(packings, {}, &StoredPacking::key);
+  return packings;
+}
+
+void PackedIndex::restore(const std::vector<StoredPacking>& packings) {
+  const std::lock_guard lock(mutex_);
+  for (const StoredPacking& packing : packings) {
+    std::vector<PackedTensor>& tensors = tensors_[packing.key];
+    for (const StoredPacking::Tensor& tensor : packing.tensors)
+      tensors.push_back({tensor.dtype, Shape(tensor.shape), tensor.offset});
+  }
 }
 
 std::uint64_t ConstantPool::add(const ConstTensorView& tensor) {

@@ -8,9 +8,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/tensor.h"
 
 namespace octavo {
@@ -46,11 +48,35 @@ struct PackedTensor {
   std::uint64_t offset = 0;
 };
 
+// What a kernel packed, in a file: by all that it depends on.
+struct StoredPacking {
+  struct Tensor {
+    DType dtype = DType::f32;
+    std::vector<std::int64_t> shape;
+    std::uint64_t offset = 0;
+    bool operator==(const Tensor&) const = default;
+    static constexpr auto fields() {
+      return std::tuple(Field{"dtype", &Tensor::dtype}, Field{"shape", &Tensor::shape},
+                        Field{"offset", &Tensor::offset});
+    }
+  };
+  std::string key;
+  std::vector<Tensor> tensors;
+
+  bool operator==(const StoredPacking&) const = default;
+  static constexpr auto fields() {
+    return std::tuple(Field{"key", &StoredPacking::key}, Field{"tensors", &StoredPacking::tensors});
+  }
+};
+
 // What kernels packed so far, by all that it depends on. Any number of threads may use it.
 class PackedIndex {
  public:
   std::optional<std::vector<PackedTensor>> find(const std::string& key) const;
   void set(const std::string& key, std::vector<PackedTensor> tensors);
+  // By key, for a file, and from one.
+  std::vector<StoredPacking> stored() const;
+  void restore(const std::vector<StoredPacking>& packings);
 
  private:
   mutable std::mutex mutex_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "base/tensor.h"
@@ -75,6 +76,15 @@ std::uint64_t place_buffers(std::span<ArenaBuffer> buffers) {
     placed.add(buffer);
   }
   return arena_bytes;
+}
+
+Status check_arena_bytes(std::uint64_t bytes) {
+  constexpr std::uint64_t kMaxArenaBytes = std::uint64_t{1} << 36;
+  if (bytes <= kMaxArenaBytes) return ok_status();
+  return Error{.kind = ErrorKind::resource,
+               .where = "memory for intermediate tensors",
+               .found = std::to_string(bytes) + " bytes",
+               .expected = "at most " + std::to_string(kMaxArenaBytes)};
 }
 
 }  // namespace octavo

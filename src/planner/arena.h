@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <span>
 
+#include "base/result.h"
+
 namespace octavo {
 
 struct ArenaBuffer {
@@ -17,6 +19,9 @@ struct ArenaBuffer {
 // Sets each offset, a multiple of kAlignment; buffers that live in a common step do not overlap, kReadSlack after each
 // included. Largest first, each into the tightest gap that holds it. Returns the arena's size in bytes.
 std::uint64_t place_buffers(std::span<ArenaBuffer> buffers);
+
+// Error: resource, where an arena is larger than a plan may have.
+Status check_arena_bytes(std::uint64_t bytes);
 
 }  // namespace octavo
 

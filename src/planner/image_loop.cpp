@@ -24,6 +24,20 @@ Fact without_batch(const Fact& fact) {
 
 }  // namespace
 
+std::int64_t bytes_of(const Fact& fact) {
+  return fact.shape.elements() * static_cast<std::int64_t>(size_of(fact.dtype));
+}
+
+LoopCost loop_cost(const OpCall& image, double batch_ns, double image_ns) {
+  LoopCost cost{.batch_ns = batch_ns, .image_ns = image_ns};
+  for (const Fact* input : image.inputs) {
+    if (input == nullptr) continue;
+    (input->is_constant() ? cost.constant_bytes : cost.image_bytes) += bytes_of(*input);
+  }
+  for (const Fact& output : image.outputs) cost.image_bytes += bytes_of(output);
+  return cost;
+}
+
 std::size_t steps_by_image(std::span<const LoopCost> steps, std::int64_t images, const Machine& machine) {
   const auto count = static_cast<double>(images);
   double saved = 0.0, constants = 0.0, best = 0.0;

@@ -21,6 +21,10 @@ struct LoopCost {
   std::int64_t constant_bytes = 0;  // weights and the like
 };
 
+std::int64_t bytes_of(const Fact& fact);
+// Of a step whose call on one image that is.
+LoopCost loop_cost(const OpCall& image, double batch_ns, double image_ns);
+
 // How many steps, from the first on, are predicted to take less time image by image than for the batch at once. Beside
 // the kernels' own time a batch fetches activations from wherever a batch of them fits, and a loop fetches weights once
 // per image from wherever those of all its steps fit.

@@ -6,7 +6,9 @@
 
 #include "graph/open_shape.h"
 #include "ops/list.h"
+#include "planner/choice_memo.h"
 #include "planner/measurement_log.h"
+#include "planner/plan_family.h"
 #include "planner/planner.h"
 #include "run/plan_provider.h"
 
@@ -103,6 +105,14 @@ class Restorer {
       graph_.add_output(*output, stored_.output_names[i]);
     }
     return std::move(graph_);
+  }
+  // By value of the graph: the stored one.
+  std::vector<std::int32_t> stored_values() const {
+    std::vector<std::int32_t> stored(made_.size(), -1);
+    for (std::size_t i = 0; i < made_.size(); ++i) {
+      if (made_[i].exists()) stored[octavo::at(made_[i])] = static_cast<std::int32_t>(i);
+    }
+    return stored;
   }
 
  private:
@@ -225,9 +235,13 @@ LowerOptions lowering_of(const OpenNetwork& network) {
 
 class OpenPlanner final : public PlanProvider {
  public:
-  Result<Plan> plan(const OpenNetwork& network, const ConstantSource& source, std::span<const std::int64_t> values,
-                    BatchOrder order, ConstantSink& constants) const override {
-    auto graph = graph_at(network.graph, source, values);
+  std::unique_ptr<PlanMemory> new_memory() const override { return std::make_unique<ChoiceMemo>(); }
+
+  Result<MadePlan> plan(const OpenNetwork& network, const ConstantSource& source, std::span<const std::int64_t> values,
+                        BatchOrder order, ConstantSink& constants, PlanMemory& memory) const override {
+    const std::vector<Dim> numbers(values.begin(), values.end());
+    Restorer restorer(network.graph, source, numbers);
+    auto graph = restorer.restore();
     if (!graph) return graph.errors();
     const LowerOptions lowering = lowering_of(network);
     std::vector<PlanIsland> islands = network.islands;
@@ -240,12 +254,15 @@ class OpenPlanner final : public PlanProvider {
                               .batch = batch_of(*graph),
                               .allow_reference = network.allow_reference,
                               .measured = cost_by(network.times),
-                              .batch_order = order};
-    auto plan = make_plan(std::move(*graph), network.machine, options, constants);
-    if (!plan) return plan;
+                              .batch_order = order,
+                              .memo = &static_cast<ChoiceMemo&>(memory)};
+    PlanTrace trace;
+    auto plan = make_plan(std::move(*graph), network.machine, options, constants, &trace);
+    if (!plan) return plan.errors();
     plan->report.islands = std::move(islands);
     plan->report.notes = network.notes;
-    return plan;
+    auto family = family_of(network, source, *plan, trace, restorer.stored_values());
+    return MadePlan{std::move(*plan), std::move(family)};
   }
 
   Result<OpenNetwork> lower(const OpenNetwork& network, const StoredGraph& unlowered, const ConstantSource& source,
@@ -286,12 +303,6 @@ std::vector<PlanIsland> told_islands(const std::vector<Island>& islands, const s
   for (const Island& island : islands)
     told.push_back({island.node, island.op, kept.contains(island.node) ? "kept in fp32 as chosen" : island.reason});
   return told;
-}
-
-Result<Graph> graph_at(const StoredGraph& stored, const ConstantSource& constants,
-                       std::span<const std::int64_t> values) {
-  const std::vector<Dim> numbers(values.begin(), values.end());
-  return Restorer(stored, constants, numbers).restore();
 }
 
 }  // namespace octavo

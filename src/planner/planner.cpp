@@ -6,11 +6,10 @@
 #include "planner/planner.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 
 #include "ops/reshape/reshape.h"
-#include "planner/arena.h"
+#include "planner/choice_memo.h"
 #include "planner/image_loop.h"
 #include "planner/macs.h"
 #include "planner/packing_key.h"
@@ -18,10 +17,9 @@
 namespace octavo {
 namespace {
 
-constexpr std::uint64_t kMaxArenaBytes = std::uint64_t{1} << 36;
-
 // A step before its operands have places. A copy writes the caller's output directly; other steps write values.
 struct Draft {
+  NodeId node;  // none: a copy
   std::string name, origin;
   OpCall call;
   Attrs attrs = NoAttrs{};
@@ -42,12 +40,6 @@ struct Root {
   bool is_of_image = false;        // that buffer is in the arena of an image
   ValueIndex value = kNoValue;     // of the plan
 };
-
-// sum + macs * calls
-std::int64_t saturating_sum(std::int64_t sum, std::int64_t macs, std::int64_t calls) {
-  const std::int64_t room = std::numeric_limits<std::int64_t>::max() - sum;
-  return macs > room / calls ? std::numeric_limits<std::int64_t>::max() : sum + macs * calls;
-}
 
 std::optional<ValueScale> scale_of(const Fact& fact) {
   if (!fact.quant || fact.quant->scale.size() != 1 || fact.quant->zero_point.size() != 1) return std::nullopt;
@@ -79,18 +71,20 @@ class Planner {
     if (options_.batch > 1 && options_.batch_order != BatchOrder::steps && !is_device(machine_)) loop_over_images();
     if (!errors_.empty()) return errors_;
     find_places();
-    if (Status status = check_memory(); !status) return status.errors();
+    const std::uint64_t slice_bytes = plan_.regions.empty() ? 0 : plan_.regions.front().arena_bytes;
+    if (Status fits = check_arena_bytes(std::max(plan_.arena_bytes, slice_bytes)); !fits) return fits.errors();
     describe();
     reserve_constants();
     if (consumed_ != nullptr) *consumed_ = {};
     for (const Draft& draft : drafts_) emit(draft);
     finish_outputs();
+    trace_.lifetimes = std::move(buffers_);
     return std::move(plan_);
   }
+  PlanTrace& trace() { return trace_; }
 
  private:
   static bool is_alias(const Node& node) { return node.spec->is_view; }
-  static std::size_t at(ValueId value) { return static_cast<std::size_t>(value.index); }
   ValueId root_of(ValueId value) const { return root_of_[at(value)]; }
   Root& root(ValueId value) { return roots_[at(root_of(value))]; }
   const Fact& fact(ValueId value) const { return values_[at(value)].fact; }
@@ -150,16 +144,21 @@ class Planner {
     for (const NodeId id : graph_.order()) {
       const Node& node = graph_.node(id);
       if (is_alias(node)) continue;
-      draft_node(node);
+      draft_node(id);
       for (const ValueId output : node.outputs) {
         if (needs_copies(output)) draft_copies(output);
       }
     }
   }
 
-  void draft_node(const Node& node) {
-    Draft draft{
-        .name = node.name, .origin = node.origin, .attrs = node.attrs, .inputs = node.inputs, .outputs = node.outputs};
+  void draft_node(NodeId id) {
+    const Node& node = graph_.node(id);
+    Draft draft{.node = id,
+                .name = node.name,
+                .origin = node.origin,
+                .attrs = node.attrs,
+                .inputs = node.inputs,
+                .outputs = node.outputs};
     draft.call = {.spec = node.spec};
     for (const ValueId input : node.inputs) draft.call.inputs.push_back(input.exists() ? &fact(input) : nullptr);
     for (const ValueId output : node.outputs) draft.call.outputs.push_back(fact(output));
@@ -182,10 +181,17 @@ class Planner {
   }
 
   void choose_kernel(Draft draft) {
-    auto choice = choose(call_of(draft), machine_, selection_of(draft, options_.threads), options_.kernels);
+    auto choice = choice_for(draft, options_.threads);
     if (!choice) return add_errors(draft, choice.errors());
     draft.choice = std::move(*choice);
     drafts_.push_back(std::move(draft));
+  }
+
+  Result<Choice> choice_for(const Draft& draft, int threads) const {
+    const OpCall call = call_of(draft);
+    const SelectOptions selection = selection_of(draft, threads);
+    if (options_.memo == nullptr) return choose(call, machine_, selection, options_.kernels);
+    return options_.memo->choose(draft.name, call, machine_, selection, options_.kernels);
   }
 
   void add_errors(const Draft& draft, Errors errors) {
@@ -226,7 +232,7 @@ class Planner {
     auto attrs = images_.image_of(call_of(batch), image.call);
     if (!attrs) return std::nullopt;
     image.attrs = std::move(*attrs);
-    auto choice = choose(call_of(image), machine_, selection_of(image, 1), options_.kernels);
+    auto choice = choice_for(image, 1);
     if (!choice) {
       if (choice.errors()[0].kind != ErrorKind::unsupported) add_errors(batch, choice.errors());
       return std::nullopt;
@@ -235,27 +241,13 @@ class Planner {
     return image;
   }
 
-  static LoopCost loop_cost(const Draft& batch, const Draft& image) {
-    LoopCost cost{.batch_ns = batch.choice.predicted_ns, .image_ns = image.choice.predicted_ns};
-    for (const Fact* input : image.call.inputs) {
-      if (input == nullptr) continue;
-      (input->is_constant() ? cost.constant_bytes : cost.image_bytes) += bytes_of(*input);
-    }
-    for (const Fact& output : image.call.outputs) cost.image_bytes += bytes_of(output);
-    return cost;
-  }
-
-  static std::int64_t bytes_of(const Fact& own) {
-    return own.shape.elements() * static_cast<std::int64_t>(size_of(own.dtype));
-  }
-
   void loop_over_images() {
     std::vector<Draft> images;
     std::vector<LoopCost> costs;
     for (const Draft& batch : drafts_) {
       auto image = image_draft(batch);
       if (!image) break;
-      costs.push_back(loop_cost(batch, *image));
+      costs.push_back(loop_cost(image->call, batch.choice.predicted_ns, image->choice.predicted_ns));
       images.push_back(std::move(*image));
     }
     const std::size_t steps =
@@ -281,16 +273,6 @@ class Planner {
     }
     plan_.arena_bytes = place_buffers(buffers_);
     if (!plan_.regions.empty()) plan_.regions.front().arena_bytes = place_buffers(image_buffers_);
-  }
-
-  Status check_memory() const {
-    const std::uint64_t bytes =
-        std::max(plan_.arena_bytes, plan_.regions.empty() ? 0 : plan_.regions.front().arena_bytes);
-    if (bytes <= kMaxArenaBytes) return ok_status();
-    return Error{.kind = ErrorKind::resource,
-                 .where = "memory for intermediate tensors",
-                 .found = std::to_string(bytes) + " bytes",
-                 .expected = "at most " + std::to_string(kMaxArenaBytes)};
   }
 
   std::vector<ArenaBuffer>& buffers_of(const Root& r) { return r.is_of_image ? image_buffers_ : buffers_; }
@@ -349,7 +331,10 @@ class Planner {
     }
   }
 
-  ValueIndex add_value(const Fact& own, Place place, std::uint64_t offset, std::string name) {
+  // `own` is the fact of `of` in the graph, or of an image of it.
+  ValueIndex add_value(ValueId of, const Fact& own, Place place, std::uint64_t offset, std::string name) {
+    trace_.values.push_back(of);
+    trace_.buffers.push_back(-1);
     plan_.values.push_back({.place = place,
                             .dtype = own.dtype,
                             .shape = fixed(own.shape.dims()),
@@ -359,14 +344,14 @@ class Planner {
     return static_cast<ValueIndex>(plan_.values.size()) - 1;
   }
 
-  // The value itself, or a view of it in the shape of `own`.
-  ValueIndex seen_as(ValueIndex value, const Fact& own) {
+  // The value itself, or a view of it in the shape of `own`, the fact of `of`.
+  ValueIndex seen_as(ValueIndex value, ValueId of, const Fact& own) {
     std::vector<std::int64_t> shape = fixed(own.shape.dims());
     if (plan_.value(value).shape == shape) return value;
     const auto [it, is_new] = views_.try_emplace({value, shape}, kNoValue);
     if (!is_new) return it->second;
     const PlanValue seen = plan_.value(value);
-    it->second = add_value(own, seen.place, seen.offset, {});
+    it->second = add_value(of, own, seen.place, seen.offset, {});
     plan_.values.back().view_of = value;
     return it->second;
   }
@@ -375,19 +360,23 @@ class Planner {
     const ValueId value = draft.inputs[index];
     if (!value.exists()) return kNoValue;
     const Fact& own = *draft.call.inputs[index];
-    if (is_packed(draft, value)) return add_value(own, Place::packed, 0, {});
+    if (is_packed(draft, value)) return add_value(value, own, Place::packed, 0, {});
     Root& r = root(value);
     if (r.value == kNoValue)
-      r.value = add_value(own, Place::constant, pool_.add(std::as_const(*fact(root_of(value)).constant).view()), {});
-    return seen_as(r.value, own);
+      r.value =
+          add_value(value, own, Place::constant, pool_.add(std::as_const(*fact(root_of(value)).constant).view()), {});
+    return seen_as(r.value, value, own);
   }
 
   ValueIndex output_value(ValueId output, const Fact& own) {
     Root& r = root(output);
     const std::string& name = values_[at(output)].name;
-    if (r.output >= 0) return r.value = add_value(own, Place::output, static_cast<std::uint64_t>(r.output), name);
+    if (r.output >= 0)
+      return r.value = add_value(output, own, Place::output, static_cast<std::uint64_t>(r.output), name);
     const std::uint64_t offset = buffers_of(r)[static_cast<std::size_t>(r.buffer)].offset;
-    return r.value = add_value(own, r.is_of_image ? Place::region : Place::arena, offset, name);
+    r.value = add_value(output, own, r.is_of_image ? Place::region : Place::arena, offset, name);
+    trace_.buffers.back() = r.buffer;
+    return r.value;
   }
 
   // What the step packs; afterwards it needs its constants no more.
@@ -420,13 +409,13 @@ class Planner {
     for (std::size_t i = 0; i < draft.outputs.size(); ++i)
       step.outputs.push_back(output_value(draft.outputs[i], call.outputs[i]));
     if (draft.copies_to >= 0) {
-      step.outputs.push_back(
-          add_value(call.outputs[0], Place::output, static_cast<std::uint64_t>(draft.copies_to), draft.copies_to_name));
+      step.outputs.push_back(add_value(draft.inputs[0], call.outputs[0], Place::output,
+                                       static_cast<std::uint64_t>(draft.copies_to), draft.copies_to_name));
       plan_.outputs[static_cast<std::size_t>(draft.copies_to)].value = step.outputs.back();
     }
     for (const PackedTensor& tensor : pack(draft, call, step.attrs))
       step.packed.push_back(
-          add_value({.dtype = tensor.dtype, .shape = tensor.shape}, Place::constant, tensor.offset, {}));
+          add_value({}, {.dtype = tensor.dtype, .shape = tensor.shape}, Place::constant, tensor.offset, {}));
     plan_.needs.add(kernel.code.needs);
     if (is_of_device(kernel.code.needs)) plan_.needs.add(Isa::cuda);
     plan_.report.steps.push_back({.name = draft.name,
@@ -435,6 +424,7 @@ class Planner {
                                   .refusals = draft.choice.refusals});
     plan_.report.macs = saturating_sum(plan_.report.macs, macs_of(call), calls);
     plan_.steps.push_back(std::move(step));
+    trace_.steps.push_back(draft.node);
   }
 
   // What the graph says of the whole; it may be gone afterwards.
@@ -445,7 +435,7 @@ class Planner {
     if (!is_device(machine_)) plan_.machine.cores = Machine{}.cores;  // the plan is the same wherever it is made
     for (std::size_t i = 0; i < graph_.inputs().size(); ++i) {
       const ValueId input = graph_.inputs()[i];
-      root(input).value = add_value(fact(input), Place::input, i, values_[at(input)].name);
+      root(input).value = add_value(input, fact(input), Place::input, i, values_[at(input)].name);
       plan_.inputs.push_back({values_[at(input)].name, root(input).value});
     }
     for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
@@ -460,7 +450,7 @@ class Planner {
     for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
       ValueIndex& value = plan_.outputs[i].value;
       if (value == kNoValue) value = root(output_ids_[i]).value;
-      value = seen_as(value, output_facts_[i]);
+      value = seen_as(value, output_ids_[i], output_facts_[i]);
     }
   }
 
@@ -479,6 +469,7 @@ class Planner {
   std::vector<ValueId> output_ids_;
   std::vector<Fact> output_facts_;
   Plan plan_;
+  PlanTrace trace_;
   Errors errors_;
 };
 
@@ -489,8 +480,12 @@ Result<Plan> make_plan(const Graph& graph, const Machine& machine, const PlanOpt
   return Planner(graph, nullptr, machine, options, constants).make();
 }
 
-Result<Plan> make_plan(Graph&& graph, const Machine& machine, const PlanOptions& options, ConstantSink& constants) {
-  return Planner(graph, &graph, machine, options, constants).make();
+Result<Plan> make_plan(Graph&& graph, const Machine& machine, const PlanOptions& options, ConstantSink& constants,
+                       PlanTrace* trace) {
+  Planner planner(graph, &graph, machine, options, constants);
+  auto plan = planner.make();
+  if (trace != nullptr) *trace = std::move(planner.trace());
+  return plan;
 }
 
 }  // namespace octavo

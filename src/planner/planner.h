@@ -5,17 +5,21 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "base/machine.h"
 #include "graph/graph.h"
 #include "octavo/choices.h"
 #include "plan/constants.h"
 #include "plan/plan.h"
+#include "planner/arena.h"
 #include "planner/select.h"
 
 namespace octavo {
 
 using StepObserver = std::function<void(const OpCall& call, const SelectOptions& options, std::int64_t calls)>;
+
+class ChoiceMemo;
 
 struct PlanOptions {
   Precision precision = Precision::int8;
@@ -30,15 +34,25 @@ struct PlanOptions {
   // it; may be empty.
   StepObserver on_step;
   BatchOrder batch_order = BatchOrder::automatic;
+  ChoiceMemo* memo = nullptr;  // of plans of the same model for other sizes
   std::span<const KernelChoice* const> kernels = all_choices();
+};
+
+// What the values and steps of a plan without regions were in its graph.
+struct PlanTrace {
+  std::vector<ValueId> values;  // whose shape it has; none of packed constants
+  std::vector<int> buffers;     // in whose memory it lies, or -1
+  std::vector<NodeId> steps;    // none of copies to outputs
+  std::vector<ArenaBuffer> lifetimes;
 };
 
 // Chooses kernels for `machine`, packs constants into the pool and places everything. Of the report, islands and notes
 // are left to the caller.
 // Errors: unsupported, one per node that no kernel takes, with each kernel's refusal.
 Result<Plan> make_plan(const Graph& graph, const Machine& machine, const PlanOptions& options, ConstantSink& constants);
-// The same of a graph that nobody needs afterwards: its constants leave memory as they are packed.
-Result<Plan> make_plan(Graph&& graph, const Machine& machine, const PlanOptions& options, ConstantSink& constants);
+// The same of a graph that nobody needs afterwards: its constants leave memory as they are packed. `trace` may be null.
+Result<Plan> make_plan(Graph&& graph, const Machine& machine, const PlanOptions& options, ConstantSink& constants,
+                       PlanTrace* trace = nullptr);
 
 }  // namespace octavo
 

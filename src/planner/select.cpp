@@ -127,6 +127,11 @@ struct Candidates {
   std::vector<std::string> refusals;
 };
 
+Rank rank_of(const KernelChoice& kernel, const Machine& machine) {
+  if (is_reference(kernel)) return Rank::reference;
+  return runs_on_host(kernel, machine) ? Rank::of_host : Rank::usual;
+}
+
 Candidates candidates_for(const OpCall& call, const Machine& machine, const SelectOptions& options,
                           std::span<const KernelChoice* const> kernels) {
   Candidates candidates;
@@ -138,11 +143,8 @@ Candidates candidates_for(const OpCall& call, const Machine& machine, const Sele
       candidates.refusals.push_back(std::string(kernel->code.name) + ": " + reason);
       continue;
     }
-    const Rank rank = is_reference(*kernel)            ? Rank::reference
-                      : runs_on_host(*kernel, machine) ? Rank::of_host
-                                                       : Rank::usual;
     const double ns = predicted_on(*kernel, call, machine);
-    candidates.legal.push_back({kernel, rank, std::isnan(ns) ? HUGE_VAL : ns});
+    candidates.legal.push_back({kernel, rank_of(*kernel, machine), std::isnan(ns) ? HUGE_VAL : ns});
   }
   std::sort(candidates.legal.begin(), candidates.legal.end(), is_better);
   return candidates;
@@ -215,6 +217,15 @@ Result<Choice> choose(const OpCall& call, const Machine& machine, const SelectOp
   if (*tuned) choice.schedule = std::move((*tuned)->schedule);
   choice.predicted_ns = std::isfinite(legal[0].ns) ? legal[0].ns : 0.0;
   return choice;
+}
+
+std::optional<Choice> choose_alike(const KernelChoice& kernel, const OpCall& call, const Machine& machine,
+                                   const SelectOptions& options) {
+  // What has a better rank may take this call though it refused the other one.
+  if (rank_of(kernel, machine) != Rank::usual || has_empty_operand(call)) return std::nullopt;
+  if (!illegal(kernel, call, machine, options).empty()) return std::nullopt;
+  const double ns = predicted_on(kernel, call, machine);
+  return Choice{.kernel = &kernel, .predicted_ns = std::isfinite(ns) ? ns : 0.0};
 }
 
 }  // namespace octavo

@@ -77,6 +77,11 @@ std::vector<Way> all_ways(const OpCall& call, const Machine& machine, const Sele
 Result<Choice> choose(const OpCall& call, const Machine& machine, const SelectOptions& options,
                       std::span<const KernelChoice* const> kernels = all_choices());
 
+// That kernel, which was chosen for a call like this one; nothing where it cannot take this one. Others are not asked,
+// and none has a refusal.
+std::optional<Choice> choose_alike(const KernelChoice& kernel, const OpCall& call, const Machine& machine,
+                                   const SelectOptions& options);
+
 }  // namespace octavo
 
 #endif  // OCTAVO_PLANNER_SELECT_H_

@@ -29,6 +29,7 @@ struct Access {
   static Result<Context> make_context(Result<octavo::Context> inside);
   // Of a compiled model.
   static ModelInfo info_of(const octavo::CompiledModel& model);
+  static PlanCacheInfo plan_cache_of(const octavo::Model& model);
 };
 
 struct CompiledModel::Impl : octavo::CompiledModel {};

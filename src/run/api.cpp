@@ -231,10 +231,20 @@ Result<std::uint64_t> context_bytes_of(const octavo::Model& model,
 
 }  // namespace
 
-PlanCacheInfo Model::plan_cache() const {
-  const PlanCacheStatistics now = impl_->model->plan_cache();
-  return {now.hits, now.made, now.dropped, now.plans, now.bytes, now.packed_bytes};
+PlanCacheInfo Access::plan_cache_of(const octavo::Model& model) {
+  const PlanCacheStatistics now = model.plan_cache();
+  return {.hits = now.hits,
+          .made = now.made,
+          .followed = now.followed,
+          .dropped = now.dropped,
+          .again = now.again,
+          .plans = now.plans,
+          .limit_bytes = now.limit_bytes,
+          .bytes = now.bytes,
+          .packed_bytes = now.packed_bytes};
 }
+
+PlanCacheInfo Model::plan_cache() const { return Access::plan_cache_of(*impl_->model); }
 
 Result<std::uint64_t> Model::context_bytes(std::size_t plan, int threads) const {
   return context_bytes_of(*impl_->model, impl_->model->plan_at(plan), threads);

@@ -108,6 +108,7 @@ Result<std::shared_ptr<const Model>> load_model(CompiledModel compiled, const Lo
       return in(model->compiled_.source, status.errors());
   }
   if (!model->compiled_.network) return std::shared_ptr<const Model>(std::move(model));
+  model->constants_->packed().restore(model->compiled_.packings);
   auto open = OpenPlans::create(model->compiled_, *model->constants_, model->prepared_, resolved);
   if (!open) return in(model->compiled_.source, std::move(open).errors());
   model->open_ = std::move(*open);

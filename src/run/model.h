@@ -31,8 +31,9 @@ struct LoadOptions {
 
 // A step of a plan, ready to run.
 struct PreparedStep {
-  std::unique_ptr<const Attrs> attrs;  // the step may refer to them
-  std::unique_ptr<const Step> step;
+  std::shared_ptr<const Attrs> attrs;  // the step may refer to them
+  std::shared_ptr<const Step> step;    // shared by plans for several sizes that have the same call
+  int in_place = -1;                   // the input whose memory the first output may have
 };
 
 class DevicePlan;
@@ -49,8 +50,11 @@ struct PreparedPlan {
 struct PlanCacheStatistics {
   std::uint64_t hits = 0;          // found among those made before
   std::uint64_t made = 0;          // planned
+  std::uint64_t followed = 0;      // made out of the plan for a size nearby, with its kernels
   std::uint64_t dropped = 0;       // left to make room
+  std::uint64_t again = 0;         // of those made or followed, how many had been dropped before
   std::uint64_t plans = 0;         // kept now
+  std::uint64_t limit_bytes = 0;   // LoadOptions::plan_cache_bytes
   std::uint64_t bytes = 0;         // of these, about
   std::uint64_t packed_bytes = 0;  // of weights that they needed in another form than the file has
 };

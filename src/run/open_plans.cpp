@@ -2,11 +2,11 @@
 #include "run/open_plans.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/input_sizes.h"
 #include "run/context_memory.h"
 #include "run/device.h"
-#include "run/plan_provider.h"
 #include "run/prepare.h"
 
 // Of octavo_planner, where it is linked: weak, so that a program without it links too and finds null.
@@ -21,13 +21,19 @@ constexpr std::uint64_t kBytesOfStep = 8192;
 // Networks that were lowered for sizes at which the file's does not hold; a model has a few ways to be lowered.
 constexpr std::size_t kMostLowered = 16;
 
+// Dropped sizes that are remembered; what comes after these is not known again.
+constexpr std::size_t kMostDropped = 4096;
+
 Error usage(std::string where, std::string found, std::string expected) {
   return {
       .kind = ErrorKind::usage, .where = std::move(where), .found = std::move(found), .expected = std::move(expected)};
 }
 
-std::uint64_t bytes_of(const Plan& plan) {
-  std::uint64_t bytes = sizeof(Plan) + plan.steps.size() * kBytesOfStep + plan.values.size() * sizeof(PlanValue);
+// Steps that another plan has, too, are counted there.
+std::uint64_t bytes_of(const PreparedPlan& prepared) {
+  const Plan& plan = *prepared.plan;
+  std::uint64_t bytes = sizeof(Plan) + plan.values.size() * sizeof(PlanValue);
+  for (const PreparedStep& step : prepared.steps) bytes += step.step.use_count() > 1 ? 0 : kBytesOfStep;
   for (const PlanStep& step : plan.steps)
     bytes += sizeof step + step.attrs.size() + step.op.size() + step.kernel.size();
   for (const StepReport& step : plan.report.steps) {
@@ -35,6 +41,13 @@ std::uint64_t bytes_of(const Plan& plan) {
     for (const std::string& refusal : step.refusals) bytes += sizeof refusal + refusal.size();
   }
   return bytes;
+}
+
+// Sizes of a range have as many binary digits: what was chosen for one of them is nearly as good for the others.
+std::vector<std::int64_t> range_of(std::span<const std::int64_t> sizes) {
+  std::vector<std::int64_t> range;
+  for (const std::int64_t size : sizes) range.push_back(std::bit_width(static_cast<std::uint64_t>(size)));
+  return range;
 }
 
 }  // namespace
@@ -102,7 +115,7 @@ Result<std::shared_ptr<const PreparedPlan>> OpenPlans::at(std::span<const Shape>
   std::unique_lock lock(mutex_);
   while (true) {
     if (const auto found = index_.find(*sizes); found != index_.end()) {
-      recent_.splice(recent_.begin(), recent_, found->second);
+      use(found->second);
       ++statistics_.hits;
       return recent_.front().plan;
     }
@@ -110,18 +123,27 @@ Result<std::shared_ptr<const PreparedPlan>> OpenPlans::at(std::span<const Shape>
     made_.wait(lock);
   }
   under_way_.insert(*sizes);
-  ++statistics_.made;
   lock.unlock();
   const UnderWay turn{*this, *sizes};
-  auto plan = make(*sizes);
-  if (!plan) {
-    Errors errors = std::move(plan).errors();
+  auto made = make(*sizes);
+  if (!made) {
+    Errors errors = std::move(made).errors();
     for (Error& error : errors) error.where = described(inputs) + (error.where.empty() ? "" : ", " + error.where);
     return errors;
   }
   const std::lock_guard keeping(mutex_);
-  keep(*sizes, *plan);
+  auto plan = made->plan;
+  keep(*std::move(made));
   return plan;
+}
+
+// A plan that others follow is used with each of them, so that it leaves after them.
+void OpenPlans::use(std::list<Made>::iterator made) {
+  if (made->base != nullptr && made->base->sizes != made->sizes) {
+    if (const auto base = index_.find(made->base->sizes); base != index_.end())
+      recent_.splice(recent_.begin(), recent_, base->second);
+  }
+  recent_.splice(recent_.begin(), recent_, made);
 }
 
 OpenPlans::UnderWay::~UnderWay() {
@@ -137,7 +159,7 @@ const Status& OpenPlans::check_weights_once() {
   return weights_;
 }
 
-Result<std::shared_ptr<const PreparedPlan>> OpenPlans::make(const Key& sizes) {
+Result<OpenPlans::Made> OpenPlans::make(const Key& sizes) {
   if (linked_planner() == nullptr) {
     return Error{.kind = ErrorKind::unsupported,
                  .where = model_.source,
@@ -148,17 +170,34 @@ Result<std::shared_ptr<const PreparedPlan>> OpenPlans::make(const Key& sizes) {
   if (const Status& intact = check_weights_once(); !intact) return intact.errors();
   const auto at = network_at(sizes);
   if (!at) return at.errors();
+  if (auto made = follow(sizes, *at)) return *std::move(made);
   const BatchOrder own = model_.network->batch_order;
-  auto plan = make(*at, own);
-  const bool is_other_error = !plan && plan.errors().front().kind != ErrorKind::resource;
-  if (own != BatchOrder::automatic || is_other_error || fits(plan)) return plan;
+  auto made = make(sizes, *at, own);
+  const bool is_other_error = !made && made.errors().front().kind != ErrorKind::resource;
+  if (own != BatchOrder::automatic || is_other_error || fits(made)) return made;
   // The order that is predicted to be the fastest changes with the batch, so that a small one may take more than a
   // large one that fits; as long as there is an order that fits, it shall not be refused.
   for (const BatchOrder order : {BatchOrder::images, BatchOrder::steps}) {
-    auto smaller = make(*at, order);
+    auto smaller = make(sizes, *at, order);
     if (fits(smaller)) return smaller;
   }
-  return plan;
+  return made;
+}
+
+std::optional<OpenPlans::Made> OpenPlans::follow(const Key& sizes, const At& at) {
+  std::shared_ptr<const Base> base;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = bases_.find({at.network.get(), range_of(sizes)}); found != bases_.end())
+      base = found->second;
+  }
+  if (base == nullptr) return std::nullopt;
+  auto plan = base->family->at(at.values, constants_);
+  if (!plan) return std::nullopt;
+  auto steps = prepared(*std::move(plan), base->plan.get());
+  if (!steps) return std::nullopt;
+  Result<Made> made = Made{sizes, *std::move(steps), std::move(base)};
+  return fits(made) ? std::optional(*std::move(made)) : std::nullopt;
 }
 
 Result<OpenPlans::At> OpenPlans::network_at(const Key& sizes) {
@@ -188,20 +227,28 @@ Result<OpenPlans::At> OpenPlans::lowered_at(const Key& sizes, const Errors& refu
   return refusal;
 }
 
-bool OpenPlans::fits(const Result<std::shared_ptr<const PreparedPlan>>& plan) const {
-  return plan && context_bytes(**plan, options_.threads) <= options_.context_bytes;
+bool OpenPlans::fits(const Result<Made>& made) const {
+  return made && context_bytes(*made->plan, options_.threads) <= options_.context_bytes;
 }
 
-Result<std::shared_ptr<const PreparedPlan>> OpenPlans::make(const At& at, BatchOrder order) {
-  auto plan = linked_planner()->plan(*at.network, constants_, at.values, order, constants_);
+Result<OpenPlans::Made> OpenPlans::make(const Key& sizes, const At& at, BatchOrder order) {
+  auto planned = linked_planner()->plan(*at.network, constants_, at.values, order, constants_, *memory_);
+  if (!planned) return planned.errors();
+  auto plan = prepared(std::move(planned->plan), nullptr);
   if (!plan) return plan.errors();
+  Made made{sizes, *std::move(plan), nullptr};
+  if (planned->family != nullptr)
+    made.base = std::make_shared<const Base>(Base{sizes, at.network, made.plan, std::move(planned->family)});
+  return made;
+}
+
+Result<std::shared_ptr<const PreparedPlan>> OpenPlans::prepared(Plan plan, const PreparedPlan* like) const {
   // Preparing a plan may take much longer than making it: code for rows of a million pixels.
-  if (plan->arena_bytes > options_.context_bytes)
-    return too_large_context("", plan->arena_bytes, options_.context_bytes);
+  if (plan.arena_bytes > options_.context_bytes) return too_large_context("", plan.arena_bytes, options_.context_bytes);
   auto made = std::make_shared<PreparedPlan>();
-  made->owned = std::move(*plan);
+  made->owned = std::move(plan);
   made->plan = &made->owned;
-  auto steps = prepare_plan(made->owned, constants_, options_);
+  auto steps = prepare_plan(made->owned, constants_, options_, like);
   if (!steps) return steps.errors();
   made->steps = std::move(*steps);
   if (is_for_device(made->owned)) {
@@ -210,16 +257,24 @@ Result<std::shared_ptr<const PreparedPlan>> OpenPlans::make(const At& at, BatchO
   return std::shared_ptr<const PreparedPlan>(std::move(made));
 }
 
-void OpenPlans::keep(const Key& sizes, std::shared_ptr<const PreparedPlan> plan) {
-  const std::uint64_t bytes = bytes_of(*plan->plan);
-  recent_.push_front({sizes, std::move(plan), bytes});
-  index_[sizes] = recent_.begin();
-  statistics_.bytes += bytes;
+void OpenPlans::keep(Made made) {
+  made.bytes = bytes_of(*made.plan);
+  statistics_.bytes += made.bytes;
+  if (made.base == nullptr || made.base->sizes == made.sizes) ++statistics_.made;
+  else ++statistics_.followed;
+  if (dropped_.erase(made.sizes) > 0) ++statistics_.again;
+  recent_.push_front(std::move(made));
+  index_[recent_.front().sizes] = recent_.begin();
+  if (const auto& base = recent_.front().base) bases_[{base->network.get(), range_of(base->sizes)}] = base;
+  use(recent_.begin());
   // The newest stays, however large: somebody is about to run it.
   while (statistics_.bytes > options_.plan_cache_bytes && recent_.size() > 1) {
-    statistics_.bytes -= recent_.back().bytes;
+    const Made& oldest = recent_.back();
+    statistics_.bytes -= oldest.bytes;
     ++statistics_.dropped;
-    index_.erase(recent_.back().sizes);
+    if (dropped_.size() < kMostDropped) dropped_.insert(oldest.sizes);
+    std::erase_if(bases_, [&](const auto& base) { return base.second->plan == oldest.plan; });
+    index_.erase(oldest.sizes);
     recent_.pop_back();
   }
 }
@@ -228,6 +283,7 @@ PlanCacheStatistics OpenPlans::statistics() const {
   const std::lock_guard lock(mutex_);
   PlanCacheStatistics now = statistics_;
   now.plans = recent_.size();
+  now.limit_bytes = options_.plan_cache_bytes;
   now.packed_bytes = constants_.added_bytes();
   return now;
 }

@@ -8,13 +8,16 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "artifact/artifact.h"
 #include "run/constant_store.h"
+#include "run/plan_provider.h"
 #include "run/prepare.h"
 
 namespace octavo {
@@ -42,9 +45,22 @@ class OpenPlans {
 
  private:
   using Key = std::vector<std::int64_t>;  // by size
+  // A network that holds at some sizes, and the values of its expressions there.
+  struct At {
+    std::shared_ptr<const OpenNetwork> network;
+    std::vector<std::int64_t> values;
+  };
+  // What plans of sizes nearby are made of.
+  struct Base {
+    Key sizes;
+    std::shared_ptr<const OpenNetwork> network;
+    std::shared_ptr<const PreparedPlan> plan;
+    std::shared_ptr<const PlanFamily> family;
+  };
   struct Made {
     Key sizes;
     std::shared_ptr<const PreparedPlan> plan;
+    std::shared_ptr<const Base> base;  // that it was made of, or of its own; null: of sizes that stand alone
     std::uint64_t bytes = 0;
   };
 
@@ -56,7 +72,9 @@ class OpenPlans {
   };
 
   OpenPlans(const CompiledModel& model, ConstantStore& constants, const LoadOptions& options)
-      : model_(model), constants_(constants), options_(options) {}
+      : model_(model), constants_(constants), options_(options) {
+    if (linked_planner() != nullptr) memory_ = linked_planner()->new_memory();
+  }
   // That the weights are those that were written: read once, by who plans first.
   const Status& check_weights_once();
   Result<Key> sizes_of(std::span<const Shape> inputs) const;
@@ -65,22 +83,22 @@ class OpenPlans {
     std::shared_ptr<const OpenNetwork> network;
     std::shared_ptr<const Sizes> sizes;
   };
-  // The values of its expressions at some sizes, too.
-  struct At {
-    std::shared_ptr<const OpenNetwork> network;
-    std::vector<std::int64_t> values;
-  };
   // The file's network, where it holds, or one that was lowered since, or is now.
   Result<At> network_at(const Key& sizes);
   Result<At> lowered_at(const Key& sizes, const Errors& refusal);
-  Result<std::shared_ptr<const PreparedPlan>> make(const Key& sizes);
-  Result<std::shared_ptr<const PreparedPlan>> make(const At& at, BatchOrder order);
-  bool fits(const Result<std::shared_ptr<const PreparedPlan>>& plan) const;
-  void keep(const Key& sizes, std::shared_ptr<const PreparedPlan> plan);
+  Result<Made> make(const Key& sizes);
+  Result<Made> make(const Key& sizes, const At& at, BatchOrder order);
+  // Out of the plan for sizes of the same range, where there is one and its steps can be those of these sizes.
+  std::optional<Made> follow(const Key& sizes, const At& at);
+  Result<std::shared_ptr<const PreparedPlan>> prepared(Plan plan, const PreparedPlan* like) const;
+  bool fits(const Result<Made>& made) const;
+  void use(std::list<Made>::iterator made);
+  void keep(Made made);
 
   const CompiledModel& model_;
   ConstantStore& constants_;
   const LoadOptions options_;
+  std::unique_ptr<PlanMemory> memory_;  // null where no planner is linked
   std::shared_ptr<const Sizes> sizes_;
   std::map<Key, std::shared_ptr<const PreparedPlan>> of_file_;
 
@@ -94,7 +112,9 @@ class OpenPlans {
   std::condition_variable made_;
   std::set<Key> under_way_;
   std::list<Made> recent_;  // the most recently used first
+  std::set<Key> dropped_;   // some that were, for the statistics
   std::map<Key, std::list<Made>::iterator> index_;
+  std::map<std::pair<const OpenNetwork*, Key>, std::shared_ptr<const Base>> bases_;  // by range of each size
   PlanCacheStatistics statistics_;
 };
 

@@ -14,6 +14,7 @@ namespace {
 constexpr std::uint64_t kMaxArenaBytes = std::uint64_t{1} << 36;
 constexpr std::size_t kMaxRank = 64;
 constexpr std::int64_t kMaxSlices = std::int64_t{1} << 24;  // times an arena, within 64 bits
+constexpr int kStepsOfThread = 8;                           // fewer take no longer than starting it
 
 Error damaged(std::string found, std::string expected) {
   return {.kind = ErrorKind::invalid_input, .found = std::move(found), .expected = std::move(expected)};
@@ -61,6 +62,26 @@ bool prepare_overlap(const PlanValue& a, const PlanValue& b, std::uint64_t slice
   return is_in_arena(a) && a.offset < b.offset + times * b.bytes() && b.offset < a.offset + times * a.bytes();
 }
 
+// Whether a step finds in both plans what its preparation asks of a value. Where it lies in an arena is no part of
+// that.
+bool is_same_operand(const Plan& a, ValueIndex in_a, const Plan& b, ValueIndex in_b) {
+  if (in_a == kNoValue || in_b == kNoValue) return in_a == in_b;
+  const PlanValue &of_a = a.value(in_a), &of_b = b.value(in_b);
+  return of_a.place == of_b.place && of_a.dtype == of_b.dtype && of_a.shape == of_b.shape &&
+         (of_a.place != Place::constant || of_a.offset == of_b.offset);
+}
+
+bool is_same_call(const Plan& a, const Plan& b, std::size_t index) {
+  if (index >= a.steps.size() || index >= b.steps.size()) return false;
+  const PlanStep &in_a = a.steps[index], &in_b = b.steps[index];
+  const auto is_same = [&](ValueIndex of_a, ValueIndex of_b) { return is_same_operand(a, of_a, b, of_b); };
+  return in_a.kernel == in_b.kernel && in_a.op == in_b.op && in_a.attrs == in_b.attrs &&
+         in_a.schedule == in_b.schedule && in_a.subplans == in_b.subplans && a.calls_of(index) == b.calls_of(index) &&
+         std::ranges::equal(in_a.inputs, in_b.inputs, is_same) &&
+         std::ranges::equal(in_a.outputs, in_b.outputs, is_same) &&
+         std::ranges::equal(in_a.packed, in_b.packed, is_same);
+}
+
 class StepPreparer {
  public:
   StepPreparer(const Plan& plan, const ConstantSource& constants, const LoadOptions& options, std::size_t index)
@@ -74,8 +95,8 @@ class StepPreparer {
   Result<PreparedStep> prepare() {
     if (Status status = find_names(); !status) return status.errors();
     if (Status status = check_operands(); !status) return status.errors();
-    if (Status status = check_meaning(); !status) return status.errors();
-    PreparedStep prepared{.attrs = std::make_unique<const Attrs>(*attrs_)};
+    PreparedStep prepared{.attrs = std::make_shared<const Attrs>(*attrs_)};
+    if (Status status = check_meaning(prepared.in_place); !status) return status.errors();
     spec_.spec = op_;
     spec_.attrs = prepared.attrs.get();
     spec_.threads = options_.threads;
@@ -88,7 +109,28 @@ class StepPreparer {
     return prepared;
   }
 
+  // One that was prepared for the same call: what is left to check is where its operands lie.
+  Result<PreparedStep> share(const PreparedStep& same) {
+    for (const auto* operands : {&step_.inputs, &step_.outputs}) {
+      for (std::size_t i = 0; i < operands->size(); ++i) {
+        if (Status status = check_place((*operands)[i], operands == &step_.inputs); !status)
+          return within((operands == &step_.inputs ? "input " : "output ") + std::to_string(i), status.errors());
+      }
+    }
+    if (Status status = check_overlap(same.in_place); !status) return status.errors();
+    return same;
+  }
+
  private:
+  Status check_place(ValueIndex index, bool is_input) const {
+    if (index == kNoValue) return ok_status();
+    const PlanValue& operand = plan_.value(index);
+    if (is_in_arena(operand)) return check_arena(operand, operand.bytes());
+    if (operand.place == Place::input || operand.place == Place::output)
+      return check_model_tensor(operand, is_input ? plan_.inputs : plan_.outputs);
+    return ok_status();
+  }
+
   Status find_names() {
     op_ = find_op(step_.op);
     if (op_ == nullptr) return damaged("operator '" + step_.op + "'", "one of this release");
@@ -242,7 +284,7 @@ class StepPreparer {
 
   // The operator accepts these inputs and its outputs are those of the plan. Whether the kernel takes the call, its
   // prepare checks.
-  Status check_meaning() {
+  Status check_meaning(int& in_place) const {
     std::vector<Fact> facts;
     facts.reserve(spec_.inputs.size());
     OpCall call{.spec = op_, .attrs = &*attrs_};
@@ -265,12 +307,12 @@ class StepPreparer {
                              std::string(name_of(fact.dtype)) + " " + fact.shape.to_string())});
     }
     call.outputs = std::move(*outputs);
-    return check_overlap(call);
+    in_place = kernel_->in_place_input == nullptr ? -1 : kernel_->in_place_input(call);
+    return check_overlap(in_place);
   }
 
   // What a step writes is nothing else that it reads or writes, but for the one input that its kernel may overwrite.
-  Status check_overlap(const OpCall& call) const {
-    const int in_place = kernel_->in_place_input == nullptr ? -1 : kernel_->in_place_input(call);
+  Status check_overlap(int in_place) const {
     for (std::size_t o = 0; o < step_.outputs.size(); ++o) {
       const PlanValue& output = plan_.value(step_.outputs[o]);
       const auto refused = [&](const std::string& other) {
@@ -352,14 +394,20 @@ Status check_speeds(const Machine& machine) {
 }
 
 Result<std::vector<PreparedStep>> prepare_plan(const Plan& plan, const ConstantSource& constants,
-                                               const LoadOptions& options) {
+                                               const LoadOptions& options, const PreparedPlan* like) {
   if (Status status = check_indices(plan); !status) return status.errors();
   if (Status status = check_model_tensors(plan); !status) return status.errors();
   if (Status status = check_memory(plan); !status) return status.errors();
   if (Status status = check_speeds(plan.machine); !status) return status.errors();
   std::vector<std::optional<Result<PreparedStep>>> prepared(plan.steps.size());
-  for_each_part(prepared.size(), options.threads,
-                [&](std::size_t i) { prepared[i] = StepPreparer(plan, constants, options, i).prepare(); });
+  std::vector<std::size_t> own;
+  for (std::size_t i = 0; i < prepared.size(); ++i) {
+    if (like == nullptr || !is_same_call(plan, *like->plan, i)) own.push_back(i);
+    else prepared[i] = StepPreparer(plan, constants, options, i).share(like->steps[i]);
+  }
+  const int threads = std::min(options.threads, static_cast<int>(own.size()) / kStepsOfThread);
+  for_each_part(own.size(), threads,
+                [&](std::size_t i) { prepared[own[i]] = StepPreparer(plan, constants, options, own[i]).prepare(); });
   std::vector<PreparedStep> steps;
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     Result<PreparedStep>& step = *prepared[i];

@@ -25,6 +25,12 @@ ModelInfo Program::info() const { return impl_->info; }
 const std::vector<ProgramOutput>& Program::outputs() const { return impl_->outputs; }
 std::uint64_t Program::memory_bytes() const { return impl_->context.memory_bytes(); }
 
+std::vector<PlanCacheInfo> Program::plan_caches() const {
+  std::vector<PlanCacheInfo> caches;
+  for (const auto& network : impl_->model->networks()) caches.push_back(Access::plan_cache_of(*network));
+  return caches;
+}
+
 Status Program::run(std::span<const ConstTensorRef> inputs, const std::stop_token& stop) {
   impl_->outputs.clear();
   std::vector<ConstTensorView> views;

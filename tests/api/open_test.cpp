@@ -20,14 +20,15 @@ using testing::loaded;
 using testing::noise;
 using testing::write_pyramid;
 
-// Of the last section of an .octv.
-std::size_t network_bytes(std::span<const std::byte> file) {
+// Of an .octv.
+ArtifactSection section_of(std::span<const std::byte> file, SectionType type) {
   ArtifactHeader header;
   std::memcpy(&header, file.data(), sizeof header);
-  ArtifactSection last;
-  std::memcpy(&last, file.data() + sizeof header + (header.sections - 1) * sizeof last, sizeof last);
-  EXPECT_EQ(last.type, SectionType::network);
-  return last.bytes;
+  ArtifactSection section;
+  for (std::uint64_t i = 0; i < header.sections && section.type != type; ++i)
+    std::memcpy(&section, file.data() + sizeof header + i * sizeof section, sizeof section);
+  EXPECT_EQ(section.type, type);
+  return section;
 }
 
 TEST(OpenSizes, TellsWhatIsOpen) {
@@ -164,16 +165,8 @@ TEST(OpenSizes, DamagedWeightsAreFoundByWhoPlans) {
   const auto compiled = compile(write_pyramid("octavo_open_weights.onnx"), {.precision = Precision::fp32});
   ASSERT_TRUE(compiled) << to_string(compiled.errors());
   std::vector<std::byte> bytes = compiled->bytes();
-  ArtifactHeader header;
-  std::memcpy(&header, bytes.data(), sizeof header);
-  std::size_t damaged_at = 0;
-  for (std::uint64_t i = 0; i < header.sections; ++i) {
-    ArtifactSection section;
-    std::memcpy(&section, bytes.data() + sizeof header + i * sizeof section, sizeof section);
-    if (section.type == SectionType::weights) damaged_at = section.offset + section.bytes / 2;
-  }
-  ASSERT_GT(damaged_at, 0u);
-  bytes[damaged_at] ^= std::byte{1};
+  const ArtifactSection weights = section_of(bytes, SectionType::weights);
+  bytes[weights.offset + weights.bytes / 2] ^= std::byte{1};
   const auto opened = open(bytes, "damaged");
   ASSERT_TRUE(opened) << to_string(opened.errors());
   const auto model = Model::load(*opened, {.threads = 1});
@@ -186,20 +179,20 @@ TEST(OpenSizes, DamagedWeightsAreFoundByWhoPlans) {
   }
 }
 
-// Bytes of the network that are wrong, with a checksum that is right: an error or a model, at load or at a size, and
+// Bytes of a section that are wrong, with a checksum that is right: an error or a model, at load or at a size, and
 // answers or none, but never a crash, and nothing taken that the file does not justify.
-TEST(OpenSizes, DamagedNetworksAreErrors) {
-  const std::string path = write_pyramid("octavo_open_damaged.onnx");
+void expect_errors_of_damage(SectionType type) {
+  const std::string path = write_pyramid("octavo_open_damaged_" + std::to_string(static_cast<int>(type)) + ".onnx");
   const auto compiled = compile(path, {.precision = Precision::fp32});
   ASSERT_TRUE(compiled) << to_string(compiled.errors());
   const std::vector<std::byte> good = compiled->bytes();
-  const std::size_t network = network_bytes(good);
+  const ArtifactSection section = section_of(good, type);
   std::mt19937 random(11);
   int opened = 0, planned = 0;
   for (int i = 0; i < 400; ++i) {
     std::vector<std::byte> bytes = good;
     for (int k = 0; k < 1 + i % 4; ++k) {
-      const std::size_t at = bytes.size() - 1 - random() % network;
+      const std::size_t at = section.offset + random() % section.bytes;
       bytes[at] = i % 3 == 0 ? std::byte{0xff} : static_cast<std::byte>(random());
     }
     repair_checksum(bytes);
@@ -217,6 +210,26 @@ TEST(OpenSizes, DamagedNetworksAreErrors) {
   }
   EXPECT_GT(opened, planned);
   EXPECT_GT(planned, 0);
+  std::filesystem::remove(path);
+}
+
+TEST(OpenSizes, DamagedNetworksAreErrors) { expect_errors_of_damage(SectionType::network); }
+TEST(OpenSizes, DamagedPackingsAreErrors) { expect_errors_of_damage(SectionType::packings); }
+
+// Sizes find the weights as kernels packed them when the file was made.
+TEST(OpenSizes, TheFirstSizePacksNothing) {
+  const std::string path = write_pyramid("octavo_open_packed.onnx");
+  const CompileOptions int8{.precision = Precision::int8, .global_scale = 4.0f, .allow_reference = true};
+  for (const CompileOptions& options : {CompileOptions{.precision = Precision::fp32}, int8}) {
+    const auto model = loaded(compile(path, options));
+    ASSERT_TRUE(model) << to_string(model.errors());
+    const Dims shape = {1, 3, 40, 24};
+    auto context = Context::create(*model, {&shape, 1});
+    ASSERT_TRUE(context) << to_string(context.errors());
+    EXPECT_TRUE(answer(*context, 5) == fixed_answer(path, options, "x", shape, 5));
+    EXPECT_EQ(model->plan_cache().made, 1u);
+    EXPECT_LE(model->plan_cache().packed_bytes, 4096u) << "constants that depend on the size";
+  }
   std::filesystem::remove(path);
 }
 

@@ -129,14 +129,71 @@ bool fits_registers(const AmxSchedule& schedule, const ChannelBlocks& blocks) {
   return rest >= (vectors == 1 ? 1 : schedule.at_once);
 }
 
-bool amx_is_legal(const AmxSchedule& s, const ConvGeometry& g, const ChannelBlocks& blocks, bool copies) {
+// `joined`: how many blocks it multiplies.
+bool amx_is_legal(const AmxSchedule& s, const ConvGeometry& g, const ChannelBlocks& blocks, bool copies,
+                  std::int64_t joined) {
   const bool is_joined = s.joined == 1 || (blocks.max_vectors == 1 && s.joined <= 4);
   const bool has_lines = s.units.lines == 1 || (copies && s.units.per_line == 1 && g.stride_h == 1 && g.stride_w == 1 &&
                                                 s.units.lines <= g.out_height);
   return s.units.lines >= 1 && s.units.per_line >= 1 && s.units.per_line <= g.out_width && s.units.rows >= 1 &&
          s.units.rows <= AmxLayout::kMostRows && s.at_once >= 1 && s.at_once <= AmxLayout::kMostUnits &&
          s.at_once <= s.units.per_image(g) && s.joined >= 1 && s.chunks >= 1 && is_joined && has_lines &&
-         fits_registers(s, blocks) && s.chunks <= JoinedCounts::of(blocks, s.joined).all;
+         fits_registers(s, blocks) && s.chunks <= joined;
+}
+
+// amx_cycles, with what schedules that join as many blocks have in common.
+double cycles_of(const ConvGeometry& g, const ChannelBlocks& blocks, const AmxSchedule& schedule,
+                 const AmxConditions& conditions, const JoinedCounts& counts) {
+  const std::int64_t units = schedule.units.per_image(g), items = schedule.items_per_image(g);
+  const double pixels = static_cast<double>(g.out_height * g.out_width) / static_cast<double>(items);
+  const double share = static_cast<double>(units) / static_cast<double>(items * schedule.at_once);
+  const Costed costed{g, schedule, x_bytes_of(g, schedule), blocks.weight_bytes / schedule.chunks};
+  double cycles = kItem * static_cast<double>(schedule.chunks);
+  for (std::size_t vectors = 1; vectors < counts.of_vectors.size(); ++vectors) {
+    if (counts.of_vectors[vectors] == 0) continue;
+    cycles += costed.block(static_cast<int>(vectors), pixels) * share * static_cast<double>(counts.of_vectors[vectors]);
+  }
+  const double copied = amx_copies(g, conditions) ? static_cast<double>(g.height * amx_columns(g) * g.channels) : 0.0;
+  const double all = static_cast<double>(g.batch) * (cycles * static_cast<double>(items) +
+                                                     kCopied * copied * static_cast<double>(schedule.chunks)) +
+                     kBeyondL2 * static_cast<double>(blocks.weight_bytes);
+  const std::int64_t shared = g.batch * items * schedule.chunks;
+  // Threads that split channels find half of x in each other's caches, as do those of the next layer.
+  const double pixels_in = static_cast<double>(g.batch * g.height * g.width * g.channels),
+               pixels_out = static_cast<double>(g.batch * g.out_height * g.out_width * g.out_channels);
+  const double elsewhere = schedule.chunks > 1 && conditions.threads > 1 ? kElsewhere * (pixels_in + pixels_out) : 0.0;
+  // The last item of an image may have few units; the thread that takes longest has none of these.
+  const std::int64_t in_all = g.batch * units * schedule.chunks,
+                     of_slowest = std::min(in_all, ceil_div(shared, conditions.threads) * schedule.at_once);
+  return all * static_cast<double>(of_slowest) / static_cast<double>(in_all) + elsewhere;
+}
+
+// Calls `look` with each that is legal and worth looking at, and with how many blocks it joins.
+template <class Look>
+void for_each_schedule(const ConvGeometry& g, const ChannelBlocks& blocks, const AmxConditions& conditions,
+                       const Look& look) {
+  const bool copies = amx_copies(g, conditions);
+  const std::vector<AmxUnits> all_units = units_of(g, copies);
+  JoinedCounts counts;
+  AmxSchedule tried{.joined = 0};
+  for (const Arrangement& arrangement : arrangements_of(blocks)) {
+    if (arrangement.joined != tried.joined) counts = JoinedCounts::of(blocks, arrangement.joined);
+    tried.at_once = arrangement.at_once;
+    tried.joined = arrangement.joined;
+    const std::int64_t together =
+        std::clamp<std::int64_t>(conditions.l2_bytes / 3 * counts.all / blocks.weight_bytes, 1, counts.all);
+    const std::int64_t fewest = ceil_div(counts.all, together);
+    for (const AmxUnits& units : all_units) {
+      tried.units = units;
+      for (tried.chunks = fewest; tried.chunks <= std::min(counts.all, fewest + 2 * conditions.threads);
+           ++tried.chunks) {
+        for (const bool streams_w : {false, true}) {
+          tried.streams_w = streams_w;
+          if (amx_is_legal(tried, g, blocks, copies, counts.all)) look(tried, counts);
+        }
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -173,29 +230,7 @@ std::vector<ChannelBlock> joined_blocks(const ChannelBlocks& blocks, int joined)
 
 double amx_cycles(const ConvGeometry& g, const ChannelBlocks& blocks, const AmxSchedule& schedule,
                   const AmxConditions& conditions) {
-  const std::int64_t units = schedule.units.per_image(g), items = schedule.items_per_image(g);
-  const double pixels = static_cast<double>(g.out_height * g.out_width) / static_cast<double>(items);
-  const double share = static_cast<double>(units) / static_cast<double>(items * schedule.at_once);
-  const Costed costed{g, schedule, x_bytes_of(g, schedule), blocks.weight_bytes / schedule.chunks};
-  double cycles = kItem * static_cast<double>(schedule.chunks);
-  const JoinedCounts counts = JoinedCounts::of(blocks, schedule.joined);
-  for (std::size_t vectors = 1; vectors < counts.of_vectors.size(); ++vectors) {
-    if (counts.of_vectors[vectors] == 0) continue;
-    cycles += costed.block(static_cast<int>(vectors), pixels) * share * static_cast<double>(counts.of_vectors[vectors]);
-  }
-  const double copied = amx_copies(g, conditions) ? static_cast<double>(g.height * amx_columns(g) * g.channels) : 0.0;
-  const double all = static_cast<double>(g.batch) * (cycles * static_cast<double>(items) +
-                                                     kCopied * copied * static_cast<double>(schedule.chunks)) +
-                     kBeyondL2 * static_cast<double>(blocks.weight_bytes);
-  const std::int64_t shared = g.batch * items * schedule.chunks;
-  // Threads that split channels find half of x in each other's caches, as do those of the next layer.
-  const double pixels_in = static_cast<double>(g.batch * g.height * g.width * g.channels),
-               pixels_out = static_cast<double>(g.batch * g.out_height * g.out_width * g.out_channels);
-  const double elsewhere = schedule.chunks > 1 && conditions.threads > 1 ? kElsewhere * (pixels_in + pixels_out) : 0.0;
-  // The last item of an image may have few units; the thread that takes longest has none of these.
-  const std::int64_t in_all = g.batch * units * schedule.chunks,
-                     of_slowest = std::min(in_all, ceil_div(shared, conditions.threads) * schedule.at_once);
-  return all * static_cast<double>(of_slowest) / static_cast<double>(in_all) + elsewhere;
+  return cycles_of(g, blocks, schedule, conditions, JoinedCounts::of(blocks, schedule.joined));
 }
 
 bool amx_copies(const ConvGeometry& g, const AmxConditions& conditions) {
@@ -206,24 +241,9 @@ bool amx_copies(const ConvGeometry& g, const AmxConditions& conditions) {
 
 std::vector<AmxSchedule> amx_schedules(const ConvGeometry& g, const ChannelBlocks& blocks,
                                        const AmxConditions& conditions) {
-  const bool copies = amx_copies(g, conditions);
   std::vector<AmxSchedule> all;
-  for (const Arrangement& arrangement : arrangements_of(blocks)) {
-    AmxSchedule tried{.at_once = arrangement.at_once, .joined = arrangement.joined};
-    const std::int64_t count = JoinedCounts::of(blocks, tried.joined).all;
-    const std::int64_t together =
-        std::clamp<std::int64_t>(conditions.l2_bytes / 3 * count / blocks.weight_bytes, 1, count);
-    const std::int64_t fewest = ceil_div(count, together);
-    for (const AmxUnits& units : units_of(g, copies)) {
-      tried.units = units;
-      for (tried.chunks = fewest; tried.chunks <= std::min(count, fewest + 2 * conditions.threads); ++tried.chunks) {
-        for (const bool streams : {false, true}) {
-          tried.streams_w = streams;
-          if (amx_is_legal(tried, g, blocks, copies)) all.push_back(tried);
-        }
-      }
-    }
-  }
+  for_each_schedule(g, blocks, conditions,
+                    [&](const AmxSchedule& schedule, const JoinedCounts&) { all.push_back(schedule); });
   return all;
 }
 
@@ -231,10 +251,10 @@ AmxSchedule amx_schedule(const ConvGeometry& g, const ChannelBlocks& blocks, con
   constexpr double kGain = 0.985;  // what comes later must pay
   AmxSchedule best;
   double least = HUGE_VAL;
-  for (const AmxSchedule& schedule : amx_schedules(g, blocks, conditions)) {
-    const double cycles = amx_cycles(g, blocks, schedule, conditions);
+  for_each_schedule(g, blocks, conditions, [&](const AmxSchedule& schedule, const JoinedCounts& counts) {
+    const double cycles = cycles_of(g, blocks, schedule, conditions, counts);
     if (cycles < kGain * least) least = cycles, best = schedule;
-  }
+  });
   return best;
 }
 
@@ -260,7 +280,8 @@ std::optional<AmxSchedule> decode_amx_schedule(std::span<const std::byte> bytes,
                              .joined = static_cast<int>(joined),
                              .streams_w = streams_w != 0,
                              .chunks = chunks};
-  if (!amx_is_legal(schedule, g, blocks, amx_copies(g, conditions))) return std::nullopt;
+  const bool copies = amx_copies(g, conditions);
+  if (!amx_is_legal(schedule, g, blocks, copies, JoinedCounts::of(blocks, schedule.joined).all)) return std::nullopt;
   return schedule;
 }
 
