@@ -39,7 +39,8 @@ const KernelChoice* ChoiceMemo::find(const std::string& key) const {
 
 Result<Choice> ChoiceMemo::choose(const std::string& name, const OpCall& call, const Machine& machine,
                                   const SelectOptions& options, std::span<const KernelChoice* const> kernels) {
-  if (options.measured || options.tuned) return octavo::choose(call, machine, options, kernels);
+  if (options.measured || options.tuned || !give_same_bits(*call.spec, options, kernels))
+    return octavo::choose(call, machine, options, kernels);
   const std::string key = key_of(name, call, options);
   if (const KernelChoice* known = find(key)) {
     if (auto choice = choose_alike(*known, call, machine, options)) return *std::move(choice);

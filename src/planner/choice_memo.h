@@ -16,7 +16,8 @@ namespace octavo {
 class ChoiceMemo final : public PlanMemory {
  public:
   // choose(), or what it chose for a call of the layer `name` in that range where it can take this one, too. Where
-  // times are measured or ways tuned, these say what is best of each size.
+  // times are measured or ways tuned, these say what is best of each size; where kernels differ in their bits, each
+  // size has those of its own choice.
   Result<Choice> choose(const std::string& name, const OpCall& call, const Machine& machine,
                         const SelectOptions& options, std::span<const KernelChoice* const> kernels);
 

@@ -53,4 +53,18 @@ std::string packing_key(const KernelChoice& kernel, const OpCall& call, std::spa
   return key.take();
 }
 
+std::vector<PackedTensor> packed_tensors(const KernelChoice& kernel, const OpCall& call,
+                                         std::span<const std::byte> attrs, ConstantSink& sink,
+                                         const std::function<void()>& made) {
+  const std::string key = kernel.code.packs ? packing_key(kernel, call, attrs, sink) : std::string();
+  auto known = key.empty() ? std::nullopt : sink.packed().find(key);
+  const std::vector<Tensor> packed = kernel.code.packs && !known ? kernel.pack(call) : std::vector<Tensor>{};
+  if (made) made();
+  if (known) return *std::move(known);
+  std::vector<PackedTensor> tensors;
+  for (const Tensor& tensor : packed) tensors.push_back({tensor.dtype(), tensor.shape(), sink.add(tensor.view())});
+  if (!key.empty()) sink.packed().set(key, tensors);
+  return tensors;
+}
+
 }  // namespace octavo

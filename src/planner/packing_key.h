@@ -3,8 +3,10 @@
 #define OCTAVO_PLANNER_PACKING_KEY_H_
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "kernels/choice.h"
 #include "plan/constants.h"
@@ -15,6 +17,12 @@ namespace octavo {
 // not say by what its packing depends on the sizes of a call.
 std::string packing_key(const KernelChoice& kernel, const OpCall& call, std::span<const std::byte> attrs,
                         const ConstantSink& sink);
+
+// What the kernel packs for the call, as constants of the sink: found there by its key, or made now. `made`, which may
+// be empty, is called between making tensors and adding them.
+std::vector<PackedTensor> packed_tensors(const KernelChoice& kernel, const OpCall& call,
+                                         std::span<const std::byte> attrs, ConstantSink& sink,
+                                         const std::function<void()>& made = {});
 
 }  // namespace octavo
 

@@ -2,7 +2,6 @@
 #include "planner/plan_family.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "ops/list.h"
 #include "ops/reshape/reshape.h"
@@ -169,28 +168,36 @@ class Member {
     return fact;
   }
 
+  std::optional<Choice> chosen(const KernelChoice& kernel, const OpCall& call, const SelectOptions& selection) const {
+    if (give_same_bits(*call.spec, selection)) {
+      if (auto alike = choose_alike(kernel, call, network_.machine, selection)) return alike;
+    }
+    auto own = choose(call, network_.machine, selection);
+    return own ? std::optional(*std::move(own)) : std::nullopt;
+  }
+
   // Whether the kernel takes the call, and what follows from it.
   Status set_call(std::size_t index, const OpCall& call) {
     PlanStep& step = plan_.steps[index];
     const KernelChoice& kernel = *sources_.kernels[index];
-    const std::string reason = kernel.refusal == nullptr ? "" : kernel.refusal(call);
-    if (!reason.empty()) return not_of_family("kernel '" + step.kernel + "'", "a call that it refuses: " + reason, "");
-    const double ns = kernel.cost == nullptr ? HUGE_VAL : predicted_ns(kernel, call, network_.machine);
-    step.predicted_ns = std::isfinite(ns) ? ns : 0.0;
+    const SelectOptions selection{.needs_exact = network_.precision != Precision::fp32,
+                                  .allow_reference = network_.allow_reference};
+    const auto choice = chosen(kernel, call, selection);
+    if (!choice || choice->kernel != &kernel)
+      return not_of_family("kernel '" + step.kernel + "'", "a call that gets another one", "it");
+    step.predicted_ns = choice->predicted_ns;
     std::int64_t& macs = plan_.report.steps[index].macs;
     plan_.report.macs -= macs;
     macs = macs_of(call);
     plan_.report.macs = saturating_sum(plan_.report.macs, macs, 1);
-    if (!kernel.code.packs) return ok_status();
-    const std::string key = packing_key(kernel, call, step.attrs, sink_);
-    const auto packed = key.empty() ? std::nullopt : sink_.packed().find(key);
-    if (!packed || packed->size() != step.packed.size())
+    const std::vector<PackedTensor> packed = packed_tensors(kernel, call, step.attrs, sink_);
+    if (packed.size() != step.packed.size())
       return not_of_family("kernel '" + step.kernel + "'", "constants packed in another way", "as before");
-    for (std::size_t i = 0; i < packed->size(); ++i) {
+    for (std::size_t i = 0; i < packed.size(); ++i) {
       PlanValue& own = value(step.packed[i]);
-      own.dtype = (*packed)[i].dtype;
-      own.shape.assign((*packed)[i].shape.begin(), (*packed)[i].shape.end());
-      own.offset = (*packed)[i].offset;
+      own.dtype = packed[i].dtype;
+      own.shape.assign(packed[i].shape.begin(), packed[i].shape.end());
+      own.offset = packed[i].offset;
     }
     return ok_status();
   }

@@ -381,17 +381,8 @@ class Planner {
 
   // What the step packs; afterwards it needs its constants no more.
   std::vector<PackedTensor> pack(const Draft& draft, const OpCall& call, std::span<const std::byte> attrs) {
-    const KernelChoice& kernel = *draft.choice.kernel;
-    const std::string key = kernel.code.packs ? packing_key(kernel, call, attrs, pool_) : std::string();
-    auto known = key.empty() ? std::nullopt : pool_.packed().find(key);
-    const std::vector<Tensor> packed = kernel.code.packs && !known ? kernel.pack(call) : std::vector<Tensor>{};
     // Before the pool grows: the weights of a large product are in memory twice then, not thrice.
-    forget_constants_of(draft);
-    if (known) return *std::move(known);
-    std::vector<PackedTensor> tensors;
-    for (const Tensor& tensor : packed) tensors.push_back({tensor.dtype(), tensor.shape(), pool_.add(tensor.view())});
-    if (!key.empty()) pool_.packed().set(key, tensors);
-    return tensors;
+    return packed_tensors(*draft.choice.kernel, call, attrs, pool_, [&] { forget_constants_of(draft); });
   }
 
   void emit(const Draft& draft) {

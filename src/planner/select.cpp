@@ -219,6 +219,12 @@ Result<Choice> choose(const OpCall& call, const Machine& machine, const SelectOp
   return choice;
 }
 
+bool give_same_bits(const OpSpec& spec, const SelectOptions& options, std::span<const KernelChoice* const> kernels) {
+  return options.needs_exact || std::ranges::none_of(kernels, [&](const KernelChoice* kernel) {
+           return kernel->code.op == spec.name && !kernel->is_exact;
+         });
+}
+
 std::optional<Choice> choose_alike(const KernelChoice& kernel, const OpCall& call, const Machine& machine,
                                    const SelectOptions& options) {
   // What has a better rank may take this call though it refused the other one.

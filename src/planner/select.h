@@ -77,6 +77,11 @@ std::vector<Way> all_ways(const OpCall& call, const Machine& machine, const Sele
 Result<Choice> choose(const OpCall& call, const Machine& machine, const SelectOptions& options,
                       std::span<const KernelChoice* const> kernels = all_choices());
 
+// Whether all kernels that a call of this operator may get give the same bits, so that any of them may stand for the
+// one that would be chosen.
+bool give_same_bits(const OpSpec& spec, const SelectOptions& options,
+                    std::span<const KernelChoice* const> kernels = all_choices());
+
 // That kernel, which was chosen for a call like this one; nothing where it cannot take this one. Others are not asked,
 // and none has a refusal.
 std::optional<Choice> choose_alike(const KernelChoice& kernel, const OpCall& call, const Machine& machine,
