@@ -6,6 +6,7 @@
 #include "api/planned_sizes.h"
 #include "api/program_samples.h"
 #include "api/quantizer.h"
+#include "api/readings.h"
 #include "artifact/artifact.h"
 #include "base/fields.h"
 #include "lower/lower.h"
@@ -143,6 +144,8 @@ class Compiler {
     auto imported = quantizer_.import_open();
     if (!imported) return imported.errors();
     if (imported->program) return compile_program(std::move(*imported), *machine);
+    std::vector<Graph> others;
+    if (imported->graph.sizes() != nullptr) others = quantizer_.import_others(imported->graph);
     auto sizes = sizes_to_plan(imported->graph, options_, path_);
     if (!sizes) return sizes.errors();
     if (sizes->empty() && own_.plans_examples && imported->graph.sizes()->has_example()) {
@@ -150,7 +153,7 @@ class Compiler {
       notes_.push_back("sizes: none are given, so examples of them: " +
                        text_of(shapes_at(imported->graph, sizes->back())));
     }
-    return compile_network(std::move(*imported), *sizes, *machine);
+    return compile_network(std::move(*imported), *sizes, *machine, nullptr, std::move(others));
   }
 
  private:
@@ -228,9 +231,10 @@ class Compiler {
 
   // `taught`: of a network of a program that is quantized by samples.
   Result<octavo::CompiledModel> compile_network(ImportedModel imported, const std::vector<SizeValues>& sizes,
-                                                const Machine& machine, const NetworkSamples* taught = nullptr) {
+                                                const Machine& machine, const NetworkSamples* taught = nullptr,
+                                                std::vector<Graph> others = {}) {
     octavo::CompiledModel model = described(imported);
-    auto lowered = lower_once(std::move(imported), taught);
+    auto lowered = lower_once(std::move(imported), taught, std::move(others));
     if (!lowered) return lowered.errors();
     ConstantPool pool;
     NetworkConstants constants(pool, lowered->graph);
@@ -273,9 +277,8 @@ class Compiler {
     std::set<std::string> kept_in_f32;
     std::vector<Island> islands;
     std::vector<std::string> notes;
-    // Where lowering asked for sizes: the graph before, and the conditions under which the file means this.
-    std::optional<Graph> unlowered;
-    std::vector<SizeCondition> decisions;
+    // Where lowering asked for sizes, the graph before; and what the file means at other sizes.
+    std::vector<Reading> unlowered;
   };
 
   // A network of a program that no run of the samples came to stays in fp32; one without products is no better for
@@ -285,7 +288,7 @@ class Compiler {
     return taught->samples || !has_products(imported.graph) ? Precision::int8 : Precision::fp32;
   }
 
-  Result<Lowered> lower_once(ImportedModel imported, const NetworkSamples* taught) {
+  Result<Lowered> lower_once(ImportedModel imported, const NetworkSamples* taught, std::vector<Graph> others) {
     const auto precision = precision_for(imported, taught);
     if (!precision) return precision.errors();
     std::vector<std::string> kept;
@@ -309,10 +312,8 @@ class Compiler {
                           .kept_in_f32 = matching_nodes(imported.graph, options_.skip),
                           .floats_of_file_in_bytes = options_.precision == Precision::int8};
     if (const Status changed = change_ends(imported.graph, lowering, kept); !changed) return changed.errors();
-    const Graph before = imported.graph;
-    SizeProgram decisions;
-    if (before.sizes() != nullptr) decisions = before.sizes()->program();
-    keep_decisions(decisions);
+    std::optional<Reading> before;
+    if (imported.graph.sizes() != nullptr) before = reading_of(imported.graph);
     auto report = lower(imported.graph, lowering);
     if (!report) return report.errors();
     report->notes.insert(report->notes.end(), kept.begin(), kept.end());
@@ -322,13 +323,25 @@ class Compiler {
                     .kept_in_f32 = lowering.kept_in_f32,
                     .islands = std::move(report->islands),
                     .notes = std::move(report->notes),
-                    .unlowered = std::nullopt,
-                    .decisions = std::move(decisions.conditions)};
-    const std::shared_ptr<Sizes>& sizes = before.sizes();
-    if (sizes == nullptr) return lowered;
-    const auto choices = std::count_if(sizes->conditions().begin(), sizes->conditions().end(), is_choice);
-    if (choices > static_cast<std::ptrdiff_t>(lowered.decisions.size())) lowered.unlowered = before;
+                    .unlowered = {}};
+    if (!before) return lowered;
+    const std::vector<SizeCondition>& asked = before->graph.sizes()->conditions();
+    const auto choices = std::count_if(asked.begin(), asked.end(), is_choice);
+    const bool is_chosen = choices > std::ssize(before->sizes.conditions);
+    if (is_chosen || !others.empty() || means_more(*before, *lowered.graph.sizes()))
+      lowered.unlowered.push_back(std::move(*before));
+    for (Graph& other : others) {
+      if (prepared(other, *precision, imported.is_quantized)) lowered.unlowered.push_back(reading_of(other));
+    }
     return lowered;
+  }
+
+  // Another reading of the file, with what was done to the first. False where it cannot be quantized as that was.
+  bool prepared(Graph& other, Precision precision, bool is_quantized) {
+    if (precision == Precision::int8 && !is_quantized && !quantizer_.quantize(other)) return false;
+    LowerOptions lowering;
+    std::vector<std::string> notes;
+    return change_ends(other, lowering, notes).ok();
   }
 
   // After samples were looked at, which are the file's own inputs.
@@ -350,9 +363,9 @@ class Compiler {
   OpenNetwork stored(const Lowered& network, const Machine& machine, NetworkConstants& constants) const {
     OpenNetwork stored;
     stored.graph = stored_graph(network.graph, constants);
-    if (network.unlowered) {
-      stored.unlowered.push_back(stored_graph(*network.unlowered, constants));
-      stored.unlowered.back().sizes.conditions = network.decisions;
+    for (const Reading& reading : network.unlowered) {
+      stored.unlowered.push_back(stored_graph(reading.graph, constants));
+      stored.unlowered.back().sizes = reading.sizes;
     }
     stored.weight_bytes = constants.seal();
     stored.precision = network.precision;
@@ -403,7 +416,7 @@ class Compiler {
       return errors;
     };
     const auto values = network.graph.sizes()->evaluate(sizes);
-    if (!values && network.unlowered && lower_anew(network, sizes)) return ok_status();
+    if (!values && lower_anew(network, sizes)) return ok_status();
     if (!values) return within(values.errors());
     if (const Status closed = network.graph.close(*values); !closed) return within(closed.errors());
     if (!network.waits_for_sizes) return ok_status();
@@ -415,17 +428,16 @@ class Compiler {
 
   // What the file said, at sizes at which the network does not hold. False where that means another thing there.
   bool lower_anew(Lowered& network, const SizeValues& sizes) const {
-    SizeProgram program = network.unlowered->sizes()->program();
-    program.conditions = network.decisions;
-    const auto table = Sizes::restored(std::move(program));
-    const auto values = table ? (*table)->evaluate(sizes) : table.errors();
-    Graph graph = *network.unlowered;
-    if (!values || !graph.close(*values)) return false;
-    auto report = lower(graph, {.precision = network.precision, .kept_in_f32 = network.kept_in_f32});
-    if (!report) return false;
-    network.graph = std::move(graph);
-    network.islands = std::move(report->islands);
-    return true;
+    for (const Reading& reading : network.unlowered) {
+      auto graph = closed_at(reading, sizes);
+      if (!graph) continue;
+      auto report = lower(*graph, {.precision = network.precision, .kept_in_f32 = network.kept_in_f32});
+      if (!report) continue;
+      network.graph = std::move(*graph);
+      network.islands = std::move(report->islands);
+      return true;
+    }
+    return false;
   }
 
   // The same whether times were measured now or known before: with them the plan is the same file.

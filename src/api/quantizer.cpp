@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "api/planned_sizes.h"
+#include "api/readings.h"
 #include "base/fields.h"
 #include "base/sizes.h"
 #include "quantize/drawn_ids.h"
@@ -109,6 +110,13 @@ ImportOptions import_options(const CompileOptions& options, const OwnOptions& ow
           .profile = options.rounding};
 }
 
+ImportOptions open_import_options(const CompileOptions& options, const OwnOptions& own) {
+  ImportOptions import = import_options(options, own);
+  import.keeps_open = true;
+  import.opens_batch = options.batches != std::vector<std::int64_t>{1};
+  return import;
+}
+
 Result<ImportedModel> import_source(const ModelSource& source, const ImportOptions& options) {
   return source.bytes ? import_model(*source.bytes, source.name, options) : import_model(source.name, options);
 }
@@ -143,9 +151,7 @@ constexpr std::int64_t kSoundPiece = 512, kSoundSecond = 16000;
 }  // namespace
 
 Result<ImportedModel> Quantizer::import_open() const {
-  ImportOptions import = import_options(options_, own_);
-  import.keeps_open = true;
-  import.opens_batch = options_.batches != std::vector<std::int64_t>{1};
+  ImportOptions import = open_import_options(options_, own_);
   std::vector<std::shared_ptr<const Sizes>> tables;
   import.tables = &tables;
   auto imported = import_source(source_, import);
@@ -172,6 +178,17 @@ Result<ImportedModel> Quantizer::import_open() const {
     if (auto other = import_source(source_, import)) return other;
   }
   return imported;
+}
+
+std::vector<Graph> Quantizer::import_others(const Graph& first) const {
+  ImportOptions import = open_import_options(options_, own_);
+  import.examples.clear();
+  const std::vector<OpenSize>& open = first.sizes()->sizes();
+  return other_readings(first, [&](const SizeValues& sizes) -> std::optional<Graph> {
+    for (std::size_t i = 0; i < sizes.size(); ++i) import.example_sizes[open[i].name] = sizes[i];
+    auto imported = import_source(source_, import);
+    return imported && !imported->program ? std::optional(std::move(imported->graph)) : std::nullopt;
+  });
 }
 
 Result<ImportedModel> Quantizer::import_for(std::int64_t batch) const {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "api/inside.h"
 #include "api/program_samples.h"
@@ -37,7 +38,9 @@ class Quantizer {
   Result<ImportedModel> import_for(std::int64_t batch) const;
   // With all sizes that the file and the options leave open.
   Result<ImportedModel> import_open() const;
-  // The same at the sizes that samples have.
+  // What the file means at sizes at which what import_open gave does not hold.
+  std::vector<Graph> import_others(const Graph& first) const;
+  // As import_open at the sizes that samples have.
   Result<ImportedModel> import_for_samples() const;
   // Puts pairs into an fp32 graph that import_for or import_open made.
   Result<QuantizeReport> quantize(Graph& graph);

@@ -74,7 +74,12 @@ namespace {
 // Extents that meet; nothing where they do not go together. An open one that meets a number may be 1 as well.
 std::optional<Dim> broadcast(const Dim& a, const Dim& b) {
   if (is_one(a) || is_one(b)) return is_one(a) ? b : a;
-  if (a.is_number() == b.is_number()) return must_equal(a, b) ? std::optional(a) : std::nullopt;
+  if (a.is_number() && b.is_number()) return a == b ? std::optional(a) : std::nullopt;
+  if (!a.is_number() && !b.is_number()) {
+    if (must_equal(a, b)) return a;
+    if (a == 1) return b;  // by an example that says so
+    return b == 1 ? std::optional(a) : std::nullopt;
+  }
   const Dim &number = a.is_number() ? a : b, &open = a.is_number() ? b : a;
   return Sizes::must_be_zero((open - 1) * (open - number)) ? std::optional(number) : std::nullopt;
 }

@@ -123,6 +123,10 @@ std::optional<Dim> GraphBuilder::open_size(const DeclaredInput& input, std::size
   if (axis > 0 && told != options.examples.end() && axis < told->second.size()) usual = told->second[axis];
   const SizeRange range{lowest, asked.highest / step * step};
   const std::int64_t least_usual = std::min(std::max(lowest, step), range.highest);
+  if (known != options.example_sizes.end() && known->second >= lowest && known->second < least_usual) {
+    graph.sizes()->add({.name = name, .range = {known->second, known->second}, .step = step}, known->second);
+    return open_.emplace(name, known->second).first->second;
+  }
   const std::int64_t example = std::clamp(usual, least_usual, range.highest) / step * step;
   const Dim size =
       graph.sizes()->add({.name = name, .range = range, .step = step, .least_usual = least_usual}, example);

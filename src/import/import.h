@@ -30,7 +30,7 @@ struct ImportOptions {
   std::int64_t example_side = 224;
   // And of every other dimension: of tokens, frames or samples.
   std::int64_t example_length = 48;
-  // What single sizes are taken to be instead, by their names.
+  // What single sizes are taken to be instead, by their names; one that is less than usual (0) is a number everywhere.
   std::map<std::string, std::int64_t> example_sizes;
   // Input name -> shape that other dimensions are taken to be then, instead of usual ones, where it is in their range.
   std::map<std::string, std::vector<std::int64_t>> examples;

@@ -118,6 +118,7 @@ ValueId tile(NodeBuilder& in, ValueId x, const Numbers& repeats) {
 }
 
 Range range_of_slice(const Dim& size, const Dim& start, const Dim& end, std::int64_t step) {
+  if (size.is_number() && size.example() == 0) return {};
   const Dim lowest = step > 0 ? 0 : -1, highest = step > 0 ? size : size - 1;
   const auto inside = [&](const Dim& at, const Dim& least) {
     const Dim most = larger(least, highest);

@@ -291,7 +291,10 @@ class OpenPlanner final : public PlanProvider {
 
 StoredGraph stored_graph(const Graph& graph, ConstantSink& constants) { return Storer(graph, constants).store(); }
 
-void keep_decisions(SizeProgram& sizes) { std::erase_if(sizes.conditions, std::mem_fn(&SizeCondition::is_of_shapes)); }
+void keep_decisions(SizeProgram& sizes) {
+  for (std::vector<SizeCondition>* conditions : {&sizes.conditions, &sizes.unusual})
+    std::erase_if(*conditions, std::mem_fn(&SizeCondition::is_of_shapes));
+}
 
 std::int64_t batch_of(const Graph& graph) {
   const OpenShape* first = graph.inputs().empty() ? nullptr : &graph.fact(graph.inputs().front()).shape;

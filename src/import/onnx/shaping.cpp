@@ -149,7 +149,7 @@ ValueId read_split(NodeReader& in) {
   const auto normal = static_cast<int>(in.axis(axis, in.rank(x)));
   if (in.failed()) return {};
   const Dim dim = in.shape(x)[normal];
-  if (dim % parts != 0 && !may_have_rest)
+  if (!may_have_rest && dim % parts != 0)
     return in.fail("outputs", std::to_string(parts) + " equal parts of " + to_string(dim), "a number that divides");
   const Dim size = (dim + parts - 1) / parts;
   Extents sizes;

@@ -75,6 +75,8 @@ Match batch_norm_to_conv(const Graph& graph, const Node& node) {
   const bool is_first = axis == 1;
   if (x.dtype != DType::f32 || x.shape.rank() != 4 || (!is_first && axis != 3))
     return std::string("it does not normalise the channels of an image");
+  const int first = is_first ? 2 : 1;
+  if (is_zero(x.shape[first]) || is_zero(x.shape[first + 1])) return std::string("its images are empty");
   const auto norm = channel_scale(graph, node);
   if (!norm) return std::string("its statistics are not constant");
 
