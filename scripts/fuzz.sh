@@ -39,6 +39,7 @@ if [ ! -f "$work/models/complete" ]; then
   done
   mv "$work"/models/*.tflite "$work/tflite-models/"
   cp tests/import/litert*/*.tflite tests/import/mediapipe/*.tflite "$work/tflite-models/"
+  cp tests/import/ort_optimised/*.ort "$work/models/"
   touch "$work/models/complete"
 fi
 find "$work/models" -type f -name '*.onnx' -size +"$largest"c -delete

@@ -1,4 +1,5 @@
-"""Makes tests/import/ort_optimised: small .onnx files as ONNX Runtime saves them after optimising (optimized_model_filepath), with its answers.
+"""Makes tests/import/ort_optimised: small .onnx files as ONNX Runtime saves them after optimising (optimized_model_filepath), with its answers; some of
+them in its own format (.ort), too.
 
     python scripts/make_ort_optimised.py
 
@@ -23,21 +24,24 @@ def floats(*shape):
     return rng.normal(0, 0.3, shape).astype(np.float32)
 
 
-def session(model, level, path=""):
+def session(model, level, path="", kind="ONNX"):
     options = ort.SessionOptions()
     options.graph_optimization_level, options.log_severity_level = level, 3
     if path:
         options.optimized_model_filepath = str(path)
+        options.add_session_config_entry("session.save_model_format", kind)
     return ort.InferenceSession(model, options)
 
 
-def write(name, nodes, inputs, outputs, constants, level):
+def write(name, nodes, inputs, outputs, constants, level, in_own_format=False):
     described = [helper.make_tensor_value_info(key, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape) for key, value in inputs.items()]
     made = [helper.make_tensor_value_info(key, kind, None) for key, kind in outputs.items()]
     graph = helper.make_graph(nodes, name, described, made, [numpy_helper.from_array(np.asarray(value), key) for key, value in constants.items()])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)], ir_version=8)
     path = FOLDER / f"{name}.onnx"
     session(model.SerializeToString(), level, path)
+    if in_own_format:
+        session(model.SerializeToString(), level, path.with_suffix(".ort"), "ORT")
     answers = session(str(path), LEVELS.ORT_DISABLE_ALL).run(None, inputs)
     (FOLDER / f"{name}.bin").write_bytes(b"".join(np.ascontiguousarray(value).tobytes() for value in [*inputs.values(), *answers]))
     print(name, [f"{n.domain}.{n.op_type}" for n in onnx.load(path).graph.node])
@@ -97,10 +101,25 @@ def quantized():
              dequantize("mq", "mf2", "y"), node("Where", ["condition", "mf2", "kf"], ["chosen"]), quantize("chosen", "chosenq", "v")]
     inputs = {"x": rng.integers(0, 256, (1, 4, 8, 8)).astype(np.uint8), "condition": rng.integers(0, 2, (1, 1, 7, 7)).astype(bool),
               "k": rng.integers(0, 256, (1, 8, 7, 7)).astype(np.uint8)}
-    write("quantized", nodes, inputs, {"aq": TensorProto.UINT8, "chosenq": TensorProto.UINT8}, constants, LEVELS.ORT_ENABLE_ALL)
+    write("quantized", nodes, inputs, {"aq": TensorProto.UINT8, "chosenq": TensorProto.UINT8}, constants, LEVELS.ORT_ENABLE_ALL, in_own_format=True)
+
+
+def branches():
+    """Graphs in graphs, which read values and constants of those around them."""
+    def graph(name, nodes, result, inputs=()):
+        return helper.make_graph(nodes, name, list(inputs), [helper.make_tensor_value_info(key, kind, None) for key, kind in result])
+
+    floating, truth, whole = TensorProto.FLOAT, TensorProto.BOOL, TensorProto.INT64
+    step = [helper.make_tensor_value_info("i", whole, []), helper.make_tensor_value_info("go", truth, []), helper.make_tensor_value_info("sum", floating, [2, 3])]
+    body = graph("body", [node("Identity", ["go"], ["goes"]), node("Add", ["sum", "x"], ["more"]), node("Mul", ["more", "half"], ["next"])],
+                 [("goes", truth), ("next", floating)], step)
+    then = graph("then", [node("Loop", ["count", "", "x"], ["looped"], body=body)], [("looped", floating)])
+    other = graph("other", [node("Sub", ["half", "x"], ["left"])], [("left", floating)])
+    nodes = [node("ReduceSum", ["x"], ["all"], keepdims=0), node("Greater", ["all", "half"], ["is_large"]), node("If", ["is_large"], ["y"], then_branch=then, else_branch=other)]
+    write("branches", nodes, {"x": floats(2, 3) + np.float32(1)}, {"y": floating}, {"half": np.float32(0.5), "count": np.int64(3)}, LEVELS.ORT_ENABLE_ALL, in_own_format=True)
 
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    for part in (blocks, products, convolution, quantized):
+    for part in (blocks, products, convolution, quantized, branches):
         part()

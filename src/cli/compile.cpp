@@ -105,7 +105,7 @@ int compile(const CompileLine& arguments) {
 
 void add_compile(CLI::App& app, int& exit_code) {
   const auto arguments = std::make_shared<CompileLine>();
-  CLI::App& verb = *app.add_subcommand("compile", "compile a model file (.onnx, .tflite, .pt2) to an .octv");
+  CLI::App& verb = *app.add_subcommand("compile", "compile a model file (.onnx, .ort, .tflite, .pt2) to an .octv");
   verb.add_option("MODEL", arguments->model, "model file")->required();
   verb.add_option("-o,--output", arguments->output, "compiled file (default: MODEL with .octv)")->type_name("F.octv");
   verb.add_option("--report", arguments->report, "write what was decided as JSON")->type_name("F");

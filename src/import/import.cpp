@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "import/onnx/importer.h"
+#include "import/onnx/ort_format.h"
 #include "import/onnx/proto.h"
 #include "import/pt2/importer.h"
 #include "import/tflite/importer.h"
@@ -24,16 +25,12 @@ bool starts_like_onnx(std::string_view head) {
   return head.size() > 1 && kTags.find(head[0]) != std::string_view::npos;
 }
 
-// A flatbuffer of ONNX Runtime's: a small offset, then the format's name.
-bool is_ort_format(std::string_view head) {
-  return head.size() >= 8 && head.substr(2, 6) == std::string_view("\0\0ORTM", 6);
-}
-
 FileFormat recognise(std::string_view head) {
   if (head.size() >= 8 && head.substr(4, 4) == "TFL3") return FileFormat::tflite;
   if (head.substr(0, 4) == "PK\x03\x04") return FileFormat::zip;
   if (head.substr(0, 5) == "\x89OCTV") return FileFormat::artifact;
-  return starts_like_onnx(head) ? FileFormat::onnx : FileFormat::unknown;
+  const bool is_onnx = starts_like_onnx(head) || onnx_import::is_ort_format(head);
+  return is_onnx ? FileFormat::onnx : FileFormat::unknown;
 }
 
 Result<std::string> head_of(const std::string& path) {
@@ -83,11 +80,6 @@ Result<FileFormat> format_of(std::string_view head, const std::string& file, con
   const FileFormat format = recognise(head);
   if (format == FileFormat::artifact)
     return Error{ErrorKind::usage, file, "a model that Octavo has compiled already", "a source model", ""};
-  if (is_ort_format(head))
-    return Error{
-        ErrorKind::unsupported, file, "a model in ONNX Runtime's own format (.ort)", "the .onnx that it was made of",
-        "ONNX Runtime writes one of it: open it with SessionOptions.optimized_model_filepath = 'model.onnx' and "
-        "graph_optimization_level = ORT_DISABLE_ALL"};
   if (format == FileFormat::unknown)
     return Error{ErrorKind::invalid_input, file, "content of no known kind",
                  "an ONNX or TFLite model or an exported PyTorch program", ""};

@@ -1,5 +1,5 @@
-// Files as ONNX Runtime saves them after optimising, with its own answers (tests/import/ort_optimised, made by
-// scripts/make_ort_optimised.py). Part of the tests of import/.
+// Files as ONNX Runtime saves them after optimising, also in its own format, with its own answers
+// (tests/import/ort_optimised, made by scripts/make_ort_optimised.py). Part of the tests of import/.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,6 +7,7 @@
 
 #include "base/tensor.h"
 #include "import/import.h"
+#include "import/onnx/ort_schema_generated.h"
 #include "octavo/compile.h"
 #include "octavo/run.h"
 #include "support/answers.h"
@@ -15,17 +16,18 @@
 namespace octavo::testing {
 namespace {
 
+namespace ort = onnx_import::ort;
 namespace fs = std::filesystem;
 
 fs::path ort_optimised_folder() { return fs::path(OCTAVO_SOURCE_DIR) / "tests" / "import" / "ort_optimised"; }
 
 // Integers exactly, floats to a few units of the last place.
-void check_ort_optimised(const std::string& name) {
-  SCOPED_TRACE(name);
-  const std::string file = contents(ort_optimised_folder() / (name + ".onnx"));
+void check_ort_optimised(const std::string& name, const std::string& extension = ".onnx") {
+  SCOPED_TRACE(name + extension);
+  const std::string file = contents(ort_optimised_folder() / (name + extension));
   std::string bytes = contents(ort_optimised_folder() / (name + ".bin"));
   const Precision precision = name == "quantized" ? Precision::int8 : Precision::fp32;
-  auto compiled = v1::compile(std::as_bytes(std::span(file)), name + ".onnx", {.precision = precision});
+  auto compiled = v1::compile(std::as_bytes(std::span(file)), name + extension, {.precision = precision});
   ASSERT_TRUE(compiled.ok()) << to_string(compiled.errors());
   auto program = v1::Program::load(*compiled, {.threads = 1});
   ASSERT_TRUE(program.ok()) << to_string(program.errors());
@@ -50,7 +52,7 @@ void check_ort_optimised(const std::string& name) {
 
 TEST(OrtOptimised, AnswersAreThoseOfOnnxRuntime) {
   for (const char* name :
-       {"blocks", "conv_clip", "gemm_hardsigmoid", "gemm_leakyrelu", "gemm_relu", "gemm_tanh", "quantized"})
+       {"blocks", "branches", "conv_clip", "gemm_hardsigmoid", "gemm_leakyrelu", "gemm_relu", "gemm_tanh", "quantized"})
     check_ort_optimised(name);
 }
 
@@ -72,13 +74,79 @@ TEST(OrtOptimised, BlocksOfWeightsThatAreComputedAreRefused) {
   EXPECT_NE(error.find("input 'W': found weights in blocks that are no initializer"), std::string::npos) << error;
 }
 
-TEST(OrtOptimised, ItsOwnFormatIsNamed) {
-  const std::string bytes("\x28\0\0\0ORTM\x0c\0\x10\0", 12);
-  const auto model = import_model(std::as_bytes(std::span(bytes)), "m.ort", {});
+TEST(OrtFormat, AnswersAreThoseOfOnnxRuntime) {
+  for (const char* name : {"branches", "quantized"}) check_ort_optimised(name, ".ort");
+}
+
+Result<ImportedModel> import_ort(const std::string& bytes) {
+  return import_model(std::as_bytes(std::span(bytes)), "m.ort", {});
+}
+
+std::string ort_file(const std::string& name) { return contents(ort_optimised_folder() / (name + ".ort")); }
+
+// From a file and from its bytes, wherever these lie.
+TEST(OrtFormat, IsTheModelOfTheOnnxFile) {
+  for (const std::string name : {"branches", "quantized"}) {
+    const auto ours = import_model((ort_optimised_folder() / (name + ".ort")).string(), {});
+    const auto theirs = import_model((ort_optimised_folder() / (name + ".onnx")).string(), {});
+    ASSERT_TRUE(ours.ok() && theirs.ok()) << to_string(ours.errors());
+    EXPECT_EQ(ours->dialect, theirs->dialect);
+    EXPECT_EQ(ours->source_nodes, theirs->source_nodes);
+    const std::string shifted = " " + ort_file(name);
+    EXPECT_TRUE(import_model(std::as_bytes(std::span(shifted)).subspan(1), "m.ort", {}).ok());
+  }
+}
+
+TEST(OrtFormat, TruncatedFilesAreErrors) {
+  constexpr std::size_t kPadding = 2;  // at the end
+  const std::string bytes = ort_file("branches");
+  for (std::size_t size = 8; size < bytes.size() - kPadding; ++size) {
+    const auto model = import_ort(bytes.substr(0, size));
+    ASSERT_FALSE(model.ok()) << size;
+    ASSERT_NE(to_string(model.errors()).find("m.ort: found "), std::string::npos) << size;
+  }
+}
+
+// Each bit alone: an error or another model, never a crash or much memory.
+TEST(OrtFormat, FlippedBitsAreErrorsOrOtherModels) {
+  std::string bytes = ort_file("branches");
+  int refused = 0;
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    for (const int bit : {0, 3, 7}) {
+      bytes[at] = static_cast<char>(bytes[at] ^ (1 << bit));
+      refused += import_ort(bytes).ok() ? 0 : 1;
+      bytes[at] = static_cast<char>(bytes[at] ^ (1 << bit));
+    }
+  }
+  EXPECT_GT(refused, 1000);
+}
+
+TEST(OrtFormat, OtherVersionsAreRefused) {
+  std::string bytes = ort_file("branches");
+  const std::string version("\1\0\0\0006\0", 6);
+  const std::size_t at = bytes.rfind(version);
+  ASSERT_NE(at, std::string::npos);
+  bytes[at + 4] = '7';
+  const auto model = import_ort(bytes);
   ASSERT_FALSE(model.ok());
-  const std::string error = to_string(model.errors());
-  EXPECT_NE(error.find("m.ort: found a model in ONNX Runtime's own format (.ort)"), std::string::npos) << error;
-  EXPECT_NE(error.find("optimized_model_filepath"), std::string::npos) << error;
+  EXPECT_EQ(model.errors().front().kind, ErrorKind::unsupported);
+  EXPECT_NE(to_string(model.errors()).find("version '7' of ONNX Runtime's format (.ort)"), std::string::npos);
+}
+
+// A list of one string, many times: what a file says in 4 bytes takes 4 KB.
+TEST(OrtFormat, DataThatIsNamedManyTimesIsAnError) {
+  flatbuffers::FlatBufferBuilder builder;
+  const auto name = builder.CreateString(std::string(4096, 'n'));
+  const auto names = builder.CreateVector(std::vector(4096, name));
+  const auto graph = ort::CreateGraph(builder, 0, 0, 0, names, names);
+  const auto version = builder.CreateString("6");
+  const auto model = ort::CreateModel(builder, 8, 0, 0, 0, graph);
+  ort::FinishInferenceSessionBuffer(builder, ort::CreateInferenceSession(builder, version, model));
+  const std::string bytes(reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize());
+  const auto read = import_ort(bytes);
+  ASSERT_FALSE(read.ok());
+  EXPECT_NE(to_string(read.errors()).find("more data in its parts than in all"), std::string::npos)
+      << to_string(read.errors());
 }
 
 }  // namespace

@@ -52,6 +52,12 @@ double relative_error(const Tensor& found, const Tensor& wanted) {
   return largest > 0.0 ? error / largest : error;
 }
 
+std::vector<std::string> operators_of(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const NodeId id : graph.order()) names.emplace_back(graph.node(id).spec->name);
+  return names;
+}
+
 std::string name_of_case(const ::testing::TestParamInfo<std::string>& info) { return info.param; }
 
 class Pt2Operators : public ::testing::TestWithParam<std::string> {};
@@ -69,6 +75,21 @@ TEST_P(Pt2Operators, GiveTheAnswersOfPyTorch) {
 }
 INSTANTIATE_TEST_SUITE_P(Dialects, Pt2Operators, ::testing::Values("operators", "operators_core"), name_of_case);
 
+// Layers of every kind and single steps, at a batch that is open in the program.
+TEST(Pt2, RecurrentLayersGiveTheAnswersOfPyTorch) {
+  const ImportedModel model = imported("recurrent.pt2");
+  const auto found = answers(model.graph, "recurrent.x");
+  ASSERT_EQ(found.size(), 18u);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    SCOPED_TRACE("result " + std::to_string(i));
+    EXPECT_LE(relative_error(found[i], expected().at("recurrent." + std::to_string(i))), 2e-6);
+  }
+  // Zeros that states begin with are no inputs of a layer.
+  const auto operators = operators_of(model.graph);
+  EXPECT_EQ(std::count(operators.begin(), operators.end(), "recurrence"), 16);
+  EXPECT_EQ(std::count(operators.begin(), operators.end(), "expand"), 0);
+}
+
 TEST(Pt2, FloatNetworkGivesTheAnswersOfPyTorch) {
   for (const char* name : {"fp32", "fp32_core"}) {
     SCOPED_TRACE(name);
@@ -76,12 +97,6 @@ TEST(Pt2, FloatNetworkGivesTheAnswersOfPyTorch) {
     EXPECT_FALSE(model.is_quantized);
     EXPECT_LE(relative_error(answers(model.graph, "block.x").at(0), expected().at(std::string(name) + ".0")), 1e-6);
   }
-}
-
-std::vector<std::string> operators_of(const Graph& graph) {
-  std::vector<std::string> names;
-  for (const NodeId id : graph.order()) names.emplace_back(graph.node(id).spec->name);
-  return names;
 }
 
 enum class Islands { none, any };

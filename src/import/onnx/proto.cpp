@@ -1,4 +1,4 @@
-// Reading the protobuf container of an ONNX file. Part of import/.
+// Reading the container of an ONNX file. Part of import/.
 #include "import/onnx/proto.h"
 
 #include <fcntl.h>
@@ -7,9 +7,14 @@
 #include <google/protobuf/stubs/logging.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <limits>
+
+#include "base/file.h"
+#include "import/onnx/ort_format.h"
 
 namespace octavo::onnx_import {
 namespace {
@@ -32,6 +37,12 @@ Result<onnx::ModelProto> parse(io::ZeroCopyInputStream& stream, const std::strin
   return model;
 }
 
+bool is_ort_file(int file) {
+  std::array<char, 8> head{};
+  const ssize_t count = pread(file, head.data(), head.size(), 0);
+  return count > 0 && is_ort_format({head.data(), static_cast<std::size_t>(count)});
+}
+
 }  // namespace
 
 Result<onnx::ModelProto> parse_model_file(const std::string& path) {
@@ -39,6 +50,11 @@ Result<onnx::ModelProto> parse_model_file(const std::string& path) {
   if (file < 0)
     return Error{ErrorKind::resource, path, std::string("an error on opening (") + std::strerror(errno) + ")",
                  "a readable file", ""};
+  if (is_ort_file(file)) {
+    close(file);
+    const auto bytes = read_file(path);
+    return bytes ? model_of_ort(*bytes, path) : bytes.errors();
+  }
   io::FileInputStream stream(file);
   auto model = parse(stream, path);
   const int read_error = stream.GetErrno();
@@ -50,6 +66,8 @@ Result<onnx::ModelProto> parse_model_file(const std::string& path) {
 }
 
 Result<onnx::ModelProto> parse_model_bytes(std::span<const std::byte> bytes, const std::string& file) {
+  if (is_ort_format({reinterpret_cast<const char*>(bytes.data()), std::min<std::size_t>(bytes.size(), 8)}))
+    return model_of_ort(bytes, file);
   if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
     return Error{ErrorKind::invalid_input, file, std::to_string(bytes.size()) + " bytes", "less than 2 GiB",
                  "Keep the weights as external data"};

@@ -13,7 +13,8 @@
 
 namespace octavo::onnx_import {
 
-// Reads a whole file or buffer. Nested messages and sizes are bounded; nothing is printed.
+// Reads a whole file or buffer: a protobuf message, or ONNX Runtime's own format (ort_format.h). Nested messages and
+// sizes are bounded; nothing is printed.
 Result<onnx::ModelProto> parse_model_file(const std::string& path);
 Result<onnx::ModelProto> parse_model_bytes(std::span<const std::byte> bytes, const std::string& file);
 

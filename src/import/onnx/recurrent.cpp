@@ -5,6 +5,7 @@
 #include "base/fields.h"
 #include "graph/open_shape.h"
 #include "import/onnx/operators.h"
+#include "import/rare_verbs.h"
 #include "ops/dynamic_quantize/dynamic_quantize.h"
 #include "ops/matmul_integer/matmul_integer.h"
 #include "ops/recurrence/recurrence.h"
@@ -82,29 +83,15 @@ ValueId line_of(NodeReader& in, ValueId x, std::int64_t direction, const std::st
   return x.exists() ? pick(in, x, 0, direction, suffix) : ValueId{};
 }
 
-// The biases of input and state as one; a gru that resets after the product keeps that of its candidate apart.
-struct Biases {
-  ValueId all, candidate;
-};
-Biases biases_of(NodeReader& in, const Operands& operands, const RecurrenceAttrs& attrs, std::int64_t direction,
-                 const std::string& name) {
+RecurrentBiases biases_of(NodeReader& in, const Operands& operands, const RecurrenceAttrs& attrs,
+                          std::int64_t direction, const std::string& name) {
   const std::int64_t width = gates_of(attrs.kind) * operands.hidden;
-  const bool is_apart = attrs.kind == K::gru && attrs.resets_after_product;
+  const bool needs_one = attrs.kind == K::gru && attrs.resets_after_product;
   ValueId both = line_of(in, operands.bias, direction, name + ".b");
-  if (!both.exists()) {
-    if (!is_apart) return {};
-    both = in.constant(Tensor(DType::f32, Shape{2 * width}), name + ".no_b");
-  }
-  const ValueId of_x = slice(in, both, 0, Range{.size = width}, name + ".wb");
-  if (!is_apart)
-    return {in.binary(BinaryKind::add, of_x, slice(in, both, 0, Range{.start = width, .size = width}, name + ".rb"),
-                      name + ".bias"),
-            {}};
-  const std::int64_t gates = 2 * operands.hidden;
-  const ValueId of_h = slice(in, both, 0, Range{.start = width, .size = gates}, name + ".rb");
-  const ValueId none = in.constant(Tensor(DType::f32, Shape{operands.hidden}), name + ".zeros");
-  const ValueId candidate = slice(in, both, 0, Range{.start = width + gates, .size = operands.hidden}, name + ".rbh");
-  return {in.binary(BinaryKind::add, of_x, concat(in, {of_h, none}, 0, name + ".rbzr"), name + ".bias"), candidate};
+  if (!both.exists() && !needs_one) return {};
+  if (!both.exists()) both = in.constant(Tensor(DType::f32, Shape{2 * width}), name + ".no_b");
+  return recurrent_biases(in, attrs, slice(in, both, 0, Range{.size = width}, name + ".wb"),
+                          slice(in, both, 0, Range{.start = width, .size = width}, name + ".rb"), name);
 }
 
 bool is_zero(const Fact& bias) {
@@ -142,7 +129,7 @@ std::vector<ValueId> add_direction(NodeReader& in, const Operands& operands, con
   const std::string name = attrs.is_backward ? "backward" : "forward";
   const ValueId w = swap_axes(in, line_of(in, operands.w, direction, name + ".w"), 0, 1, name + ".wt");
   const ValueId r = swap_axes(in, line_of(in, operands.r, direction, name + ".r"), 0, 1, name + ".rt");
-  const Biases biases = biases_of(in, operands, attrs, direction, name);
+  const RecurrentBiases biases = biases_of(in, operands, attrs, direction, name);
   ValueId x = operands.x;
   if (in.failed()) return {};
   const bool adds = biases.all.exists() && !is_zero(in.fact(biases.all));

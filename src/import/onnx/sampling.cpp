@@ -4,6 +4,7 @@
 
 #include "base/fields.h"
 #include "import/onnx/operators.h"
+#include "import/rare_verbs.h"
 #include "ops/conv/conv.h"
 #include "ops/grid_sample/grid_sample.h"
 #include "ops/roi_align/roi_align.h"
@@ -11,9 +12,6 @@
 
 namespace octavo::onnx_import {
 namespace {
-
-// Elements of a constant that a reader makes: a file says little to ask for many.
-constexpr std::int64_t kMostPlaces = std::int64_t{1} << 25;
 
 // The value that the attribute names.
 template <class Value, std::size_t n>
@@ -176,103 +174,15 @@ ValueId read_max_unpool(NodeReader& in) {
   return pad(in, padding);
 }
 
-// Windows over an image: how many there are along each axis.
-struct Blocks {
-  Integers image, block, strides, dilations, pads, counts;
-
-  std::int64_t padded(std::size_t axis) const { return image[axis] + pads[axis] + pads[axis + image.size()]; }
-};
-
-std::int64_t product(const Integers& numbers) {
-  std::int64_t result = 1;
-  for (const std::int64_t number : numbers) result *= number;
-  return result;
-}
-
-Blocks read_sampled_blocks(NodeReader& in, const Numbers& image, const Numbers& block) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 31;
-  const std::size_t rank = image.size();
-  Blocks blocks{.image = image,
-                .block = block,
-                .strides = in.integers("strides", Integers(rank, 1)),
-                .dilations = in.integers("dilations", Integers(rank, 1)),
-                .pads = in.integers("pads", Integers(2 * rank, 0))};
-  const auto check = [&](const Integers& list, std::string_view name, std::size_t size, std::int64_t lowest) {
-    const bool is_good = std::all_of(list.begin(), list.end(), [&](auto n) { return n >= lowest && n < kMost; });
-    if (list.size() != size || !is_good)
-      in.fail(name, print(list), std::to_string(size) + " numbers from " + std::to_string(lowest) + " on");
-  };
-  check(blocks.image, "input 'image_shape'", rank, 1);
-  check(blocks.block, "input 'block_shape'", rank, 1);
-  check(blocks.strides, "attribute 'strides'", rank, 1);
-  check(blocks.dilations, "attribute 'dilations'", rank, 1);
-  check(blocks.pads, "attribute 'pads'", 2 * rank, 0);
-  for (std::size_t i = 0; i < rank && !in.failed(); ++i) {
-    const std::int64_t room = blocks.padded(i) - 1;
-    if ((blocks.block[i] - 1) > room / blocks.dilations[i])
-      in.fail("input 'block_shape'", print(blocks.block), "blocks that fit into " + print(blocks.image));
-    else blocks.counts.push_back((room - blocks.dilations[i] * (blocks.block[i] - 1)) / blocks.strides[i] + 1);
-  }
-  return blocks;
-}
-
-// Of each tap of each block the number of its element in the padded image.
-Tensor places_of(const Blocks& blocks) {
-  Integers places{0};
-  const auto widen = [&](std::size_t axis, std::int64_t count, std::int64_t step) {
-    std::int64_t behind = 1;
-    for (std::size_t i = axis + 1; i < blocks.image.size(); ++i) behind *= blocks.padded(i);
-    Integers more;
-    for (const std::int64_t place : places) {
-      for (std::int64_t i = 0; i < count; ++i) more.push_back(place + i * step * behind);
-    }
-    places = std::move(more);
-  };
-  for (std::size_t i = 0; i < blocks.image.size(); ++i) widen(i, blocks.block[i], blocks.dilations[i]);
-  for (std::size_t i = 0; i < blocks.image.size(); ++i) widen(i, blocks.counts[i], blocks.strides[i]);
-  const auto count = static_cast<std::int64_t>(places.size());
-  return Tensor::of<std::int64_t>(Shape{count, 1}, places);
-}
-
 ValueId read_col2im(NodeReader& in) {
-  const ValueId x = in.value(0);
-  const Numbers image = in.constant_integers(1, "image_shape"), block = in.constant_integers(2, "block_shape");
-  in.require_rank(x, 3, 3);
-  if (in.failed()) return {};
-  const Blocks blocks = read_sampled_blocks(in, image, block);
-  if (in.failed()) return {};
-  const OpenShape shape = in.shape(x);
-  // Products of numbers that a file may make as large as it likes, in f64 first.
-  const auto fits = [](const Integers& list, const Dim& size) {
-    double all = 1.0;
-    for (const std::int64_t number : list) all *= static_cast<double>(number);
-    return all <= static_cast<double>(size.fixed()) && size.fixed() % std::max<std::int64_t>(1, product(list)) == 0;
-  };
-  if (!fits(blocks.block, shape[1]) || !fits(blocks.counts, shape[2]) || product(blocks.counts) != shape[2].fixed())
-    return in.fail(in.place_of(x), "shape " + shape.to_string(),
-                   "[N, C * " + print(blocks.block) + ", " + print(blocks.counts) + "], multiplied out");
-  const std::int64_t taps = product(blocks.block);
-  if (shape[2] * taps > kMostPlaces)
-    return in.unsupported(in.place_of(x), "shape " + shape.to_string(),
-                          "at most " + std::to_string(kMostPlaces) + " places in the image");
-  const Dim channels = shape[1] / taps, planes = shape[0] * channels;
-  Extents dims{shape[0], channels};
-  Dim padded = 1;
-  for (std::size_t i = 0; i < blocks.image.size(); ++i) {
-    dims.push_back(blocks.padded(i));
-    padded = padded * blocks.padded(i);
-  }
-  if (padded > kMaxElements) return in.fail("input 'image_shape'", print(blocks.image), "an image of fewer elements");
-  const ValueId turned = transpose(in, in.reshape(x, {planes, shape[2] * taps}, "planes"), Integers{1, 0}, "columns");
-  const ValueId sums =
-      in.add(kScatterNd, ScatterNdAttrs{ScatterKind::add},
-             {zeros(in, x, {padded, planes}), in.constant(places_of(blocks), "places"), turned}, "sums");
-  const ValueId whole_image = in.reshape(transpose(in, sums, Integers{1, 0}, "images"), dims, "padded");
-  if (in.failed()) return {};
-  std::vector<Range> ranges = whole(in.shape(whole_image));
-  for (std::size_t i = 0; i < blocks.image.size(); ++i)
-    ranges[i + 2] = {.start = blocks.pads[i], .size = blocks.image[i]};
-  return slice(in, whole_image, ranges);
+  Col2ImArgs args{.x = in.value(0),
+                  .image = in.constant_integers(1, "image_shape"),
+                  .block = in.constant_integers(2, "block_shape")};
+  const std::size_t rank = args.image.size();
+  args.strides = in.integers("strides", Integers(rank, 1));
+  args.dilations = in.integers("dilations", Integers(rank, 1));
+  args.pads = in.integers("pads", Integers(2 * rank, 0));
+  return col2im(in, args);
 }
 
 constexpr Operator kSampledTable[] = {

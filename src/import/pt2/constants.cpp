@@ -10,9 +10,10 @@ using B = BinaryKind;
 
 // ---- one number ----
 
-// What says where a tensor is made.
+// What says where a tensor is made, and how it lies there.
 void ignore_places(NodeReader& in) {
-  for (const char* name : {"layout", "device", "pin_memory", "memory_format"}) in.ignore(name);
+  for (const char* name : {"layout", "device", "pin_memory", "memory_format", "stride", "physical_layout"})
+    in.ignore(name);
 }
 
 ValueId filled(NodeReader& in, const Numbers& sizes, double number, DType type) {
@@ -27,6 +28,11 @@ ValueId read_full(NodeReader& in) {
   const Numbers sizes = in.integers("size");
   const DType type = in.element_type("dtype", in.is_whole("fill_value") ? DType::s64 : DType::f32);
   return filled(in, sizes, in.number("fill_value", 0.0), type);
+}
+
+ValueId read_scalar(NodeReader& in) {
+  const DType type = in.element_type("dtype", DType::f32);
+  return filled(in, {}, in.number("s", 0.0), type);
 }
 
 template <int number>
@@ -118,14 +124,20 @@ ValueId read_select_scatter(NodeReader& in) {
 
 constexpr Operator kConstantsTable[] = {
     {"aten.arange", "default start start_step", kFresh, read_arange},
+    {"aten.empty", "memory_format", kFresh, read_filled<0>},  // whoever reads one may find anything
+    {"aten.empty_like", "default", kFresh, read_filled_like<0>},
+    {"aten.empty_permuted", "default", kFresh, read_filled<0>},
+    {"aten.empty_strided", "default", kFresh, read_filled<0>},
     {"aten.full", "default", kFresh, read_full},
     {"aten.full_like", "default", kFresh, read_full_like},
+    {"aten.new_empty", "default", kFresh, read_filled_like<0>},
     {"aten.new_full", "default", kFresh, read_full_like},
     {"aten.new_ones", "default", kFresh, read_filled_like<1>},
     {"aten.new_zeros", "default", kFresh, read_filled_like<0>},
     {"aten.ones", "default", kFresh, read_filled<1>},
     {"aten.ones_like", "default", kFresh, read_filled_like<1>},
     {"aten.repeat_interleave", "self_int", kFresh, read_repeat_interleave},
+    {"aten.scalar_tensor", "default", kFresh, read_scalar},
     {"aten.select_scatter", "default", kFresh, read_select_scatter},
     {"aten.slice_scatter", "default", kFresh, read_slice_scatter},
     {"aten.zeros", "default", kFresh, read_filled<0>},

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "import/pt2/operators.h"
+#include "import/rare_verbs.h"
 #include "ops/where/where.h"
 
 namespace octavo::pt2_import {
@@ -64,6 +65,20 @@ ValueId read_clamp(NodeReader& in) {
   return clip(in, in.value("self"), in.real("min", -kUnbounded), in.real("max", kUnbounded));
 }
 
+// Between tensors, of which one may be left out.
+ValueId read_clamp_tensor(NodeReader& in) {
+  ValueId x = in.value("self");
+  for (const auto& [name, kind] : {std::pair{"min", B::max}, std::pair{"max", B::min}}) {
+    if (!in.has(name)) continue;
+    const ValueId bound = in.value(name);
+    if (in.failed()) return {};
+    if (in.dtype(bound) != in.dtype(x))
+      return in.unsupported(in.place_of(bound), std::string(octavo::name_of(in.dtype(bound))), "the type of 'self'");
+    x = in.binary(kind, x, bound, name);
+  }
+  return x;
+}
+
 ValueId read_hardtanh(NodeReader& in) {
   return clip(in, in.value("self"), in.real("min_val", -1.0f), in.real("max_val", 1.0f));
 }
@@ -119,6 +134,13 @@ ValueId read_binary(NodeReader& in) {
   if (order == Order::reversed) std::swap(a, b);
   scaled_operand = scaled(in, scaled_operand, alpha, "scaled");
   return in.binary(kind, a, b);
+}
+
+ValueId read_atan2(NodeReader& in) {
+  const ValueId y = in.value("self"), x = in.value("other");
+  if (!in.failed() && (!is_float(in.dtype(y)) || in.dtype(x) != in.dtype(y)))
+    return in.unsupported("argument 'other'", type_text(in.fact(x)), "floats of one type");
+  return angle(in, y, x);
 }
 
 // A quotient of floats, rounded down.
@@ -217,6 +239,11 @@ ValueId read_size(NodeReader& in) {
   return in.failed() ? ValueId{} : in.output_size(in.shape(x)[static_cast<int>(axis)]);
 }
 
+ValueId read_count(NodeReader& in) {
+  const ValueId x = in.value("self");
+  return in.failed() ? ValueId{} : in.output_size(in.shape(x).elements());
+}
+
 ValueId read_size_arithmetic(NodeReader& in) {
   const std::string_view name = in.overload();
   const Dim a = in.extent("a"), b = in.extent("b");
@@ -254,12 +281,14 @@ constexpr Operator kElementwiseTable[] = {
     {"aten.asin", "default", kFresh, read_unary<U::asin>},
     {"aten.asinh", "default", kFresh, read_unary<U::asinh>},
     {"aten.atan", "default", kFresh, read_unary<U::atan>},
+    {"aten.atan2", "default", kFresh, read_atan2},
     {"aten.atanh", "default", kFresh, read_unary<U::atanh>},
     {"aten.bitwise_and", kScalarOrTensor, kFresh, read_bitwise<B::bitwise_and, B::logical_and>},
     {"aten.bitwise_not", "default", kFresh, read_bitwise_not},
     {"aten.bitwise_or", kScalarOrTensor, kFresh, read_bitwise<B::bitwise_or, B::logical_or>},
     {"aten.bitwise_xor", kScalarOrTensor, kFresh, read_bitwise<B::bitwise_xor, B::logical_xor>},
     {"aten.ceil", "default", kFresh, read_unary<U::ceil>},
+    {"aten.clamp", "Tensor", kFresh, read_clamp_tensor},
     {"aten.clamp", "default", kFresh, read_clamp},
     {"aten.clamp_max", "default", kFresh, read_clamp},
     {"aten.clamp_min", "default", kFresh, read_clamp},
@@ -320,6 +349,7 @@ constexpr Operator kElementwiseTable[] = {
     {"aten.softplus", "default", kFresh, read_softplus},
     {"aten.sqrt", "default", kFresh, read_unary<U::sqrt>},
     {"aten.sub", kScalarOrTensor, kFresh, read_binary<B::sub>},
+    {"aten.sym_numel", "default", kFresh, read_count},
     {"aten.sym_size", "int", kFresh, read_size},
     {"aten.tan", "default", kFresh, read_unary<U::tan>},
     {"aten.tanh", "default", kFresh, read_unary<U::tanh>},

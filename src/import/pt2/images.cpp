@@ -3,6 +3,8 @@
 
 #include "base/fields.h"
 #include "import/pt2/operators.h"
+#include "import/rare_verbs.h"
+#include "ops/grid_sample/grid_sample.h"
 
 namespace octavo::pt2_import {
 namespace {
@@ -141,6 +143,38 @@ ValueId read_upsample(NodeReader& in) {
   return resize(in, args);
 }
 
+// The value that the argument numbers.
+template <class Value, std::size_t n>
+Value numbered(NodeReader& in, std::string_view name, const Value (&values)[n]) {
+  const Number number = in.integer(name);
+  if (number.value >= 0 && number.value < static_cast<std::int64_t>(n)) return values[number.value];
+  in.fail(number.place, std::to_string(number.value), "0 to " + std::to_string(n - 1));
+  return values[0];
+}
+
+// nn.Fold.
+ValueId read_col2im(NodeReader& in) {
+  constexpr int kAxes = 2;
+  Col2ImArgs args{.x = in.value("self"),
+                  .image = in.integers("output_size"),
+                  .block = in.per_axis("kernel_size", kAxes),
+                  .strides = in.per_axis("stride", kAxes),
+                  .dilations = in.per_axis("dilation", kAxes),
+                  .pads = read_pads(in, kAxes)};
+  return col2im(in, args);
+}
+
+ValueId read_grid_sample(NodeReader& in) {
+  constexpr SampleMode kModes[] = {SampleMode::linear, SampleMode::nearest, SampleMode::cubic};
+  constexpr SamplePadding kPaddings[] = {SamplePadding::zeros, SamplePadding::border, SamplePadding::reflection};
+  const ValueId x = in.value("input"), grid = in.value("grid");
+  const GridSampleAttrs attrs{
+      .mode = numbered(in, "interpolation_mode", kModes),
+      .padding = numbered(in, "padding_mode", kPaddings),
+      .coordinates = in.flag("align_corners") ? GridCoordinates::middles : GridCoordinates::edges};
+  return in.add(kGridSample, attrs, {x, grid});
+}
+
 // [n, g·c, ...] -> [n, g, c, ...] -> [n, c, g, ...] -> [n, c·g, ...]
 ValueId read_channel_shuffle(NodeReader& in) {
   const ValueId x = in.value("self");
@@ -166,6 +200,7 @@ constexpr Operator kImagesTable[] = {
     {"aten.avg_pool2d", "default", kFresh, read_average_pool<2>},
     {"aten.avg_pool3d", "default", kFresh, read_average_pool<3>},
     {"aten.channel_shuffle", "default", kFresh, read_channel_shuffle},
+    {"aten.col2im", "default", kFresh, read_col2im},
     {"aten.conv1d", "default padding", kFresh, read_conv},
     {"aten.conv2d", "default padding", kFresh, read_conv},
     {"aten.conv3d", "default padding", kFresh, read_conv},
@@ -173,10 +208,14 @@ constexpr Operator kImagesTable[] = {
     {"aten.conv_transpose2d", "input", kFresh, read_conv_transpose},
     {"aten.conv_transpose3d", "input", kFresh, read_conv_transpose},
     {"aten.convolution", "default", kFresh, read_conv},
+    {"aten.grid_sampler", "default", kFresh, read_grid_sample},
+    {"aten.grid_sampler_2d", "default", kFresh, read_grid_sample},
+    {"aten.grid_sampler_3d", "default", kFresh, read_grid_sample},
     {"aten.max_pool1d", "default", kFresh, read_max_pool<1>},
     {"aten.max_pool2d", "default", kFresh, read_max_pool<2>},
     {"aten.max_pool2d_with_indices", "default", kFresh, read_max_pool<2>},
     {"aten.max_pool3d", "default", kFresh, read_max_pool<3>},
+    {"aten.max_pool3d_with_indices", "default", kFresh, read_max_pool<3>},
     {"aten.upsample_bilinear2d", "default vec", kFresh, read_upsample<ResizeMode::linear>},
     {"aten.upsample_nearest2d", "default vec", kFresh, read_upsample<ResizeMode::nearest>},
 };

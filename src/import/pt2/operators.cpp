@@ -37,7 +37,7 @@ std::span<const Operator> all_operators() {
   static const std::vector<Operator> kAll = [] {
     std::vector<Operator> all;
     for (const auto& table : {kConstants, kCore, kElementwise, kImages, kIntegerProducts, kProducts, kQuantized,
-                              kQuantizedInRun, kSelection, kShaping})
+                              kQuantizedInRun, kRecurrent, kSelection, kShaping})
       all.insert(all.end(), table.begin(), table.end());
     std::stable_sort(all.begin(), all.end(), [](const Operator& a, const Operator& b) { return a.name < b.name; });
     return all;

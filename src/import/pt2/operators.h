@@ -20,7 +20,7 @@ struct Operator {
 };
 
 extern const std::span<const Operator> kConstants, kCore, kElementwise, kImages, kIntegerProducts, kProducts,
-    kQuantized, kQuantizedInRun, kSelection, kShaping;
+    kQuantized, kQuantizedInRun, kRecurrent, kSelection, kShaping;
 
 // Sorted by name.
 std::span<const Operator> all_operators();

@@ -40,17 +40,33 @@ ValueId read_reduce(NodeReader& in) {
       in, {.x = in.cast(x, type, "x"), .kind = kind, .axes = in.integers("dim"), .keeps_dims = in.flag("keepdim")});
 }
 
-// (sum of |x|^ord)^(1/ord), or the largest or smallest |x|.
-ValueId read_vector_norm(NodeReader& in) {
-  const ValueId x = in.value("self");
-  const double order = in.number("ord", 2.0);
-  const DType type = in.element_type("dtype", in.dtype(x));
-  if (order == 0.0 || std::isnan(order)) return in.unsupported("argument 'ord'", std::to_string(order), "another");
-  ReduceArgs args{.x = in.cast(x, type, "x"), .axes = in.integers("dim"), .keeps_dims = in.flag("keepdim")};
+// (sum of |x|^order)^(1/order), or the largest or smallest |x|.
+ValueId norm(NodeReader& in, ReduceArgs args, std::string_view argument) {
+  const double order = in.number(argument, 2.0);
+  if (order == 0.0 || std::isnan(order))
+    return in.unsupported(quoted("argument", argument), std::to_string(order), "another");
   if (!std::isinf(order)) return lp_norm(in, args, static_cast<float>(order));
   args.x = in.unary({.kind = UnaryKind::abs}, args.x, "sizes");
   args.kind = order > 0.0 ? ReduceKind::max : ReduceKind::min;
   return reduce(in, args);
+}
+
+ValueId read_vector_norm(NodeReader& in) {
+  const ValueId x = in.value("self");
+  const DType type = in.element_type("dtype", in.dtype(x));
+  return norm(in, {.x = in.cast(x, type, "x"), .axes = in.integers("dim"), .keeps_dims = in.flag("keepdim")}, "ord");
+}
+
+// The norms of all differences of a row of x1 and a row of x2.
+ValueId read_cdist(NodeReader& in) {
+  const ValueId a = in.value("x1"), b = in.value("x2");
+  in.ignore("compute_mode");  // how PyTorch computes it
+  in.require_rank(a, 2, kMaxRank - 1);
+  in.require_rank(b, 2, kMaxRank - 1);
+  if (in.failed()) return {};
+  const ValueId rows = unsqueeze(in, a, Integers{-2}, "rows"), columns = unsqueeze(in, b, Integers{-3}, "columns");
+  const ValueId differences = in.binary(BinaryKind::sub, rows, columns, "differences");
+  return norm(in, {.x = differences, .axes = Integers{-1}, .keeps_dims = false}, "p");
 }
 
 template <ArgKind kind>
@@ -60,6 +76,19 @@ ValueId read_argmax(NodeReader& in) {
   if (is_flat && keeps_dims) return in.unsupported("argument 'keepdim'", "true without 'dim'", "false");
   const ValueId values = is_flat ? in.reshape(x, {in.shape(x).elements()}, "flat") : x;
   return argmax(in, values, in.integer("dim", 0), {.kind = kind, .keep_dims = keeps_dims});
+}
+
+// The largest or smallest elements along an axis, and where they are; or of all.
+template <ReduceKind kind>
+ValueId read_extreme(NodeReader& in) {
+  ReduceArgs args{.x = in.value("self"), .kind = kind};
+  if (!in.has("dim")) return reduce(in, {.x = args.x, .kind = kind, .keeps_dims = false});
+  const Number dim = in.integer("dim");
+  args.axes = Numbers(Integers{dim}, dim.place);
+  args.keeps_dims = in.flag("keepdim");
+  const ArgmaxAttrs attrs{.kind = kind == ReduceKind::max ? ArgKind::max : ArgKind::min, .keep_dims = args.keeps_dims};
+  in.output(1, argmax(in, args.x, dim, attrs, "positions"));
+  return reduce(in, args);
 }
 
 // Of integers in s64, whatever their type.
@@ -85,6 +114,24 @@ ValueId read_batch_norm(NodeReader& in) {
   if (in.flag("training")) in.unsupported("argument 'training'", "true", "false; export the model in evaluation mode");
   return batch_norm(in, {in.value("input"), in.optional("weight"), in.optional("bias"), in.real("eps", 1e-5f)}, mean,
                     variance);
+}
+
+// By the statistics of what comes, which is one image: so an instance normalisation is written, all images' channels in
+// a row.
+ValueId read_norm_of_one(NodeReader& in) {
+  const ValueId x = in.value("input"), weight = in.optional("weight"), bias = in.optional("bias");
+  const float epsilon = in.real("eps", 1e-5f);
+  in.ignore("momentum"), in.ignore("training");
+  in.require_rank(x, 3, kMaxRank);
+  if (in.failed()) return {};
+  if (!is_one(in.shape(x)[0]))
+    return in.unsupported("argument 'input'", "shape " + in.shape(x).to_string(),
+                          "one image; export the model in evaluation mode");
+  Extents by_channel(static_cast<std::size_t>(in.rank(x)) - 1, 1);
+  by_channel[0] = in.shape(x)[1];
+  ValueId y = layer_norm(in, {.x = x, .epsilon = epsilon}, 2);
+  if (weight.exists()) y = in.binary(BinaryKind::mul, y, in.reshape(weight, by_channel, "weight"), "scaled");
+  return bias.exists() ? in.binary(BinaryKind::add, y, in.reshape(bias, by_channel, "bias")) : y;
 }
 
 ValueId read_layer_norm(NodeReader& in) {
@@ -146,7 +193,10 @@ ValueId read_embedding(NodeReader& in) {
 }
 
 constexpr Operator kProductsTable[] = {
+    {"aten._cdist_forward", "default", kFresh, read_cdist},
     {"aten._log_softmax", "default", kFresh, read_softmax<SoftmaxKind::log_softmax>},
+    {"aten._native_batch_norm_legit", "default", kFresh, read_batch_norm},
+    {"aten._native_batch_norm_legit", "no_stats", kFresh, read_norm_of_one},
     {"aten._native_batch_norm_legit_no_training", "default", kFresh, read_batch_norm},
     {"aten._softmax", "default", kFresh, read_softmax<SoftmaxKind::softmax>},
     {"aten.addmm", "default", kFresh, read_addmm},
@@ -156,6 +206,7 @@ constexpr Operator kProductsTable[] = {
     {"aten.argmin", "default", kFresh, read_argmax<ArgKind::min>},
     {"aten.batch_norm", "default", kFresh, read_batch_norm},
     {"aten.bmm", "default", kFresh, read_matmul},
+    {"aten.cdist", "default", kFresh, read_cdist},
     {"aten.cumprod", "default", kFresh, read_cumsum<CumsumKind::product>},
     {"aten.cumsum", "default", kFresh, read_cumsum<CumsumKind::sum>},
     {"aten.embedding", "default", kFresh, read_embedding},
@@ -166,7 +217,9 @@ constexpr Operator kProductsTable[] = {
     {"aten.linear", "default", kFresh, read_linear},
     {"aten.log_softmax", "int", kFresh, read_softmax<SoftmaxKind::log_softmax>},
     {"aten.matmul", "default", kFresh, read_matmul},
+    {"aten.max", "default dim", kFresh, read_extreme<ReduceKind::max>},
     {"aten.mean", "default dim", kFresh, read_reduce<ReduceKind::mean>},
+    {"aten.min", "default dim", kFresh, read_extreme<ReduceKind::min>},
     {"aten.mm", "default", kFresh, read_matmul},
     {"aten.native_batch_norm", "default", kFresh, read_batch_norm},
     {"aten.native_group_norm", "default", kFresh, read_group_norm},

@@ -1,8 +1,10 @@
 // ATen readers: elements picked and written by index, and what depends on positions. Part of import/.
 #include <algorithm>
+#include <limits>
 
 #include "base/fields.h"
 #include "import/pt2/operators.h"
+#include "ops/cumsum/cumsum.h"
 #include "ops/gather_nd/gather_nd.h"
 #include "ops/scatter_elements/scatter_elements.h"
 #include "ops/scatter_nd/scatter_nd.h"
@@ -100,8 +102,8 @@ ValueId scattered(NodeReader& in, ValueId x, ValueId indices) {
   return in.failed() ? ValueId{} : expand(in, in.cast(value, in.dtype(x), "value"), in.shape(indices).to_vector());
 }
 
-ValueId scatter(NodeReader& in, ScatterKind kind) {
-  const ValueId x = in.value("self"), indices = in.value("index");
+ValueId scatter(NodeReader& in, ValueId x, ScatterKind kind) {
+  const ValueId indices = in.value("index");
   const std::int64_t axis = in.axis(in.integer("dim"), in.rank(x));
   ValueId updates = scattered(in, x, indices);
   if (in.failed()) return {};
@@ -113,8 +115,57 @@ ValueId scatter(NodeReader& in, ScatterKind kind) {
   return in.add(kScatterElements, ScatterElementsAttrs{axis, kind}, {x, indices, updates});
 }
 
-ValueId read_scatter(NodeReader& in) { return scatter(in, ScatterKind::assign); }
-ValueId read_scatter_add(NodeReader& in) { return scatter(in, ScatterKind::add); }
+ValueId read_scatter(NodeReader& in) { return scatter(in, in.value("self"), ScatterKind::assign); }
+ValueId read_scatter_add(NodeReader& in) { return scatter(in, in.value("self"), ScatterKind::add); }
+
+struct Reduction {
+  std::string_view name;
+  ScatterKind kind;
+  double neutral;
+};
+constexpr Reduction kReductions[] = {{"amax", ScatterKind::max, -std::numeric_limits<double>::infinity()},
+                                     {"amin", ScatterKind::min, std::numeric_limits<double>::infinity()},
+                                     {"prod", ScatterKind::mul, 1.0},
+                                     {"sum", ScatterKind::add, 0.0}};
+
+// Elements that are written begin with what they are, or with what changes nothing.
+ValueId read_scatter_reduce(NodeReader& in) {
+  ValueId x = in.value("self");
+  const ValueId indices = in.value("index");
+  const std::string name = in.text("reduce", "");
+  const bool includes_self = in.flag("include_self", true);
+  const auto known = std::find_if(std::begin(kReductions), std::end(kReductions),
+                                  [&](const Reduction& one) { return one.name == name; });
+  if (known == std::end(kReductions))
+    return in.unsupported("argument 'reduce'", "'" + name + "'", "'amax', 'amin', 'prod' or 'sum'");
+  if (!includes_self && !in.failed() && !is_float(in.dtype(x)))
+    return in.unsupported("argument 'include_self'", "false, of integers", "true");
+  if (!includes_self) {
+    const std::int64_t axis = in.axis(in.integer("dim"), in.rank(x));
+    if (in.failed()) return {};
+    const ValueId neutral =
+        expand(in, in.scalar_like(x, known->neutral, "neutral"), in.shape(indices).to_vector(), "neutral.wide");
+    x = in.add(kScatterElements, ScatterElementsAttrs{axis}, {x, indices, neutral}, "begun");
+  }
+  return scatter(in, x, known->kind);
+}
+
+// x with the elements of `source` one after the other where the mask is true.
+ValueId read_masked_scatter(NodeReader& in) {
+  const ValueId x = in.value("self"), mask = in.value("mask"), source = in.value("source");
+  if (in.failed()) return {};
+  const Dim count = in.shape(x).elements(), given = in.shape(source).elements();
+  if (given < 1) return in.unsupported("argument 'source'", "no elements", "some");
+  const ValueId wide = expand(in, mask, in.shape(x).to_vector(), "mask");
+  const ValueId ones = in.cast(in.reshape(wide, {count}, "mask.flat"), DType::s64, "ones");
+  const ValueId seen = in.add(kCumsum, CumsumAttrs{}, {ones}, "seen");
+  const ValueId one = in.constant(Tensor::scalar(std::int64_t{1}), "one");
+  const ValueId last = in.reshape(in.extents({given - 1}, "last"), {}, "last.scalar");
+  const ValueId places = in.binary(B::min, in.binary(B::sub, seen, one, "places"), last, "places.within");
+  const ValueId taken = gather(in, in.reshape(source, {given}, "source"), places, 0);
+  return in.failed() ? ValueId{}
+                     : in.add(kWhere, NoAttrs{}, {wide, in.reshape(taken, in.shape(x).to_vector(), "taken"), x});
+}
 
 // x[a, b, ...] = values, or += values.
 ValueId read_index_put(NodeReader& in) {
@@ -145,6 +196,27 @@ ValueId read_triangle(NodeReader& in) {
   return trilu(in, x, in.integer("diagonal", 0), is_upper);
 }
 
+// x[..., i, i + offset] of two axes, as the last axis.
+ValueId read_diagonal(NodeReader& in) {
+  const ValueId x = in.value("self");
+  const std::int64_t offset = in.integer("offset", 0);
+  const std::int64_t a = in.axis(in.integer("dim1", 0), in.rank(x)), b = in.axis(in.integer("dim2", 1), in.rank(x));
+  if (!in.failed() && a == b) in.fail("argument 'dim2'", std::to_string(b), "another axis than 'dim1'");
+  if (in.failed()) return {};
+  const Dim rows = in.shape(x)[static_cast<int>(a)], columns = in.shape(x)[static_cast<int>(b)];
+  Integers perm;
+  Extents dims;
+  for (int i = 0; i < in.rank(x); ++i) {
+    if (i != a && i != b) perm.push_back(i), dims.push_back(in.shape(x)[i]);
+  }
+  perm.push_back(a), perm.push_back(b), dims.push_back(rows * columns);
+  const Dim below = std::max<std::int64_t>(-offset, 0), right = std::max<std::int64_t>(offset, 0);
+  const Dim count = larger(smaller(rows - below, columns - right), 0);
+  const ValueId flat = in.reshape(transpose(in, x, perm, "turned"), dims, "flat");
+  const Dim start = count == 0 ? Dim(0) : below * columns + right;
+  return slice(in, flat, in.rank(flat) - 1, Range{.start = start, .step = columns.fixed() + 1, .size = count});
+}
+
 ValueId read_einsum(NodeReader& in) {
   const std::string equation = in.text("equation", "");
   in.ignore("path");
@@ -152,6 +224,7 @@ ValueId read_einsum(NodeReader& in) {
 }
 
 constexpr Operator kSelectionTable[] = {
+    {"aten.diagonal", "default", kView, read_diagonal},
     {"aten.einsum", "default", kFresh, read_einsum},
     {"aten.flip", "default", kFresh, read_flip},
     {"aten.gather", "default", kFresh, read_gather},
@@ -159,9 +232,11 @@ constexpr Operator kSelectionTable[] = {
     {"aten.index_put", "default", kFresh, read_index_put},
     {"aten.index_select", "default", kFresh, read_index_select},
     {"aten.masked_fill", "Scalar Tensor", kFresh, read_masked_fill},
+    {"aten.masked_scatter", "default", kFresh, read_masked_scatter},
     {"aten.roll", "default", kFresh, read_roll},
     {"aten.scatter", "src value", kFresh, read_scatter},
     {"aten.scatter_add", "default", kFresh, read_scatter_add},
+    {"aten.scatter_reduce", "two", kFresh, read_scatter_reduce},
     {"aten.topk", "default", kFresh, read_topk},
     {"aten.tril", "default", kFresh, read_triangle<false>},
     {"aten.triu", "default", kFresh, read_triangle<true>},

@@ -2,11 +2,11 @@
 #include <cmath>
 
 #include "base/fixed_point.h"
+#include "import/rare_verbs.h"
 #include "import/tflite/fixed_scaling.h"
 #include "import/tflite/operators.h"
 #include "ops/bitcast/bitcast.h"
 #include "ops/table/table.h"
-#include "ops/where/where.h"
 
 namespace octavo::tflite_import {
 namespace {
@@ -138,21 +138,9 @@ ValueId read_squared_difference(OperatorReader& in) {
   return in.binary(B::mul, difference, difference);
 }
 
-// The angle of (x, y): that of y / x, half a turn further where x is negative.
 ValueId read_atan2(OperatorReader& in) {
-  const ValueId y = in.value(0), x = in.value(1);
-  constexpr float kHalfTurn = 3.14159265358979f;
-  const auto where = [&](ValueId condition, ValueId a, ValueId b, std::string_view name) {
-    return in.add(kWhere, NoAttrs{}, {condition, a, b}, name);
-  };
-  const ValueId zero = in.scalar(0.0f, "zero");
-  const ValueId is_left = in.binary(B::less, x, zero, "is_left"), is_below = in.binary(B::less, y, zero, "is_below");
-  const ValueId turn = where(is_below, in.scalar(-kHalfTurn, "down"), in.scalar(kHalfTurn, "up"), "turn");
-  const ValueId near = in.unary({.kind = U::atan}, in.binary(B::div, y, x, "slope"), "near");
-  const ValueId is_nothing = in.binary(B::logical_and, in.binary(B::equal, y, zero, "y_is_0"),
-                                       in.binary(B::equal, x, zero, "x_is_0"), "is_nothing");
-  const ValueId angle = where(is_left, in.binary(B::add, near, turn, "far"), near, "angle");
-  return where(is_nothing, zero, angle, "");
+  const ValueId y = in.value(0);
+  return angle(in, y, in.value(1));
 }
 
 // Rounded to one of 2^bits numbers between two, of which 0 is one.

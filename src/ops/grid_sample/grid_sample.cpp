@@ -153,7 +153,7 @@ const OpSpec kGridSample{
     .decode_attrs = decode_attrs_as<GridSampleAttrs>,
     .for_one_image = one_image_of_grid_sample,
     .channels_last = grid_sample_channels_last,
-    .read_from = "ONNX GridSample, DeformConv; TFLite TransformTensorBilinear",
+    .read_from = "ONNX GridSample, DeformConv; TFLite TransformTensorBilinear; ATen grid_sampler_2d",
     .integer_form = "float",
 };
 

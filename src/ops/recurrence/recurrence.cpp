@@ -114,7 +114,7 @@ const OpSpec kRecurrence = {
     .reference = reference_recurrence,
     .decode_attrs = decode_attrs_as<RecurrenceAttrs>,
     .depth = depth_of_recurrence,
-    .read_from = "ONNX LSTM, GRU, RNN; TFLite UNIDIRECTIONAL_SEQUENCE_LSTM",
+    .read_from = "ONNX LSTM, GRU, RNN; TFLite UNIDIRECTIONAL_SEQUENCE_LSTM; ATen lstm, gru, rnn_tanh",
     .integer_form = "float, behind an integer product of its inputs",
 };
 

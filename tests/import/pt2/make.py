@@ -99,6 +99,27 @@ class Operators(nn.Module):
         )
 
 
+class Recurrent(nn.Module):
+    """Layers and cells of every kind; first states that are given, and zeros."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm, self.gru = nn.LSTM(6, 4, 2, bidirectional=True, batch_first=True), nn.GRU(6, 4, bias=False)
+        self.deep_gru, self.plain_lstm = nn.GRU(6, 3, 2, batch_first=True), nn.LSTM(6, 3, bias=False)
+        self.rnn, self.relu = nn.RNN(6, 4, bidirectional=True), nn.RNN(6, 4, 2, nonlinearity="relu", batch_first=True, dropout=0.5)
+        self.lstm_cell, self.gru_cell = nn.LSTMCell(6, 4), nn.GRUCell(6, 4, bias=False)
+        self.rnn_cell, self.relu_cell = nn.RNNCell(6, 4), nn.RNNCell(6, 4, nonlinearity="relu")
+
+    def forward(self, x):
+        steps, state, step = x.transpose(0, 1), x[:, 0, :4].contiguous(), x[:, 1]
+        first = state.unsqueeze(0)
+        y, (h, c) = self.lstm(x)
+        plain, (_, last) = self.plain_lstm(steps, (first[..., :3], first[..., 1:]))
+        cell = self.lstm_cell(step, (state, -state))
+        return (y, h, c, *self.gru(steps, first), *self.deep_gru(x), plain, last, *self.rnn(steps), *self.relu(x),
+                *cell, self.gru_cell(step, state), self.rnn_cell(step), self.relu_cell(step, state))
+
+
 class Rows(nn.Module):
     """Two products of rows."""
 
@@ -307,6 +328,11 @@ def main():
     keep("torchao_tensor", torchao(model, rows, Int8DynamicActivationInt8WeightConfig(granularity=PerTensor())), x=rows[:2])
     keep("torchao_intx", torchao(model, rows, Int8DynamicActivationIntxWeightConfig(weight_granularity=PerAxis(0))), x=rows[:2])
     expected["rows.x"] = rows[:2].numpy()
+
+    steps = torch.randn(3, 5, 6, generator=torch.Generator().manual_seed(6))
+    torch.manual_seed(7)
+    keep("recurrent", export(Recurrent().eval(), steps), x=steps[:2])
+    expected["recurrent.x"] = steps[:2].numpy()
     if not asked:
         save_onnx_twins(block, x)
         torch.onnx.export(pt2e.module(), (probe,), HERE / "pt2e_exported.onnx", dynamo=True, verbose=False, external_data=False)
