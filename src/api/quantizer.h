@@ -37,7 +37,8 @@ class Quantizer {
   Result<ImportedModel> import_for(std::int64_t batch) const;
   // With all sizes that the file and the options leave open.
   Result<ImportedModel> import_open() const;
-  // The same at the sizes that samples have.
+  // The same of a network; of a model of several parts, and of a file that has no meaning at any example of its sizes,
+  // a graph of its inputs alone.
   Result<ImportedModel> import_for_samples() const;
   // Puts pairs into an fp32 graph that import_for or import_open made.
   Result<QuantizeReport> quantize(Graph& graph);
@@ -47,9 +48,10 @@ class Quantizer {
   Result<std::shared_ptr<const SampleSource>> samples_of_program(const octavo::Program& program) const;
 
  private:
+  Result<ImportedModel> import_open(ImportOptions import) const;
   QuantizeOptions quantize_options() const;
   QuantizeOptions given_options() const;
-  // At example_sizes: scales do not depend on the size.
+  // At example_sizes: those of samples that say no shapes.
   Status close_for_samples(Graph& graph) const;
 
   const ModelSource& source_;
