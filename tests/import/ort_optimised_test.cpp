@@ -21,6 +21,21 @@ namespace fs = std::filesystem;
 
 fs::path ort_optimised_folder() { return fs::path(OCTAVO_SOURCE_DIR) / "tests" / "import" / "ort_optimised"; }
 
+// Of sizes that are numbers, whether the model is a plan or has several parts.
+std::vector<Tensor> ort_optimised_inputs(const v1::ModelInfo& info, std::string& bytes) {
+  std::vector<Tensor> inputs;
+  if (!info.plans.empty()) {
+    for (const v1::TensorInfo& input : info.plans[0].inputs)
+      inputs.push_back(taken(bytes, input.dtype, Shape(input.shape)));
+  }
+  for (const v1::OpenTensorInfo& input : info.open_inputs) {
+    std::vector<std::int64_t> dims;
+    for (const std::string& extent : input.shape) dims.push_back(std::stoll(extent));
+    inputs.push_back(taken(bytes, input.dtype, Shape(dims)));
+  }
+  return inputs;
+}
+
 // Integers exactly, floats to a few units of the last place.
 void check_ort_optimised(const std::string& name, const std::string& extension = ".onnx") {
   SCOPED_TRACE(name + extension);
@@ -31,10 +46,7 @@ void check_ort_optimised(const std::string& name, const std::string& extension =
   ASSERT_TRUE(compiled.ok()) << to_string(compiled.errors());
   auto program = v1::Program::load(*compiled, {.threads = 1});
   ASSERT_TRUE(program.ok()) << to_string(program.errors());
-  std::vector<Tensor> inputs;
-  const v1::ModelInfo info = compiled->info();
-  for (const v1::TensorInfo& input : info.plans[0].inputs)
-    inputs.push_back(taken(bytes, input.dtype, Shape(input.shape)));
+  const std::vector<Tensor> inputs = ort_optimised_inputs(compiled->info(), bytes);
   std::vector<v1::ConstTensorRef> refs;
   for (const Tensor& input : inputs) refs.push_back({input.dtype(), input.shape().dims(), input.data()});
   const Status done = program->run(refs);

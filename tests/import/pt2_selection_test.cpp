@@ -1,128 +1,30 @@
-// ATen operators that pick and write by position, in programs written here. Part of the tests of import/.
+// ATen operators that pick and write by position, in programs of one node. Part of the tests of import/.
 #include <gtest/gtest.h>
 
-#include "ops/evaluate.h"
-#include "support/onnx_builder.h"
-#include "support/zip_builder.h"
+#include "import/one_aten_node.h"
 
 namespace octavo::testing {
 namespace {
 
-using Values = std::vector<float>;
-
-// The format's number of an element type.
-std::string type_number(DType dtype) {
-  switch (dtype) {
-    case DType::u8: return "1";
-    case DType::s32: return "4";
-    case DType::s64: return "5";
-    case DType::boolean: return "12";
-    default: return "7";
-  }
-}
-
-std::string meta_of(DType dtype, const Shape& shape) {
-  std::string sizes, strides;
-  for (int i = 0; i < shape.rank(); ++i) {
-    const std::string comma = i == 0 ? "" : ",";
-    sizes += comma + R"({"as_int":)" + std::to_string(shape[i]) + "}";
-    strides += comma + R"({"as_int":)" + std::to_string(shape.strides()[static_cast<std::size_t>(i)]) + "}";
-  }
-  return R"({"dtype":)" + type_number(dtype) + R"(,"sizes":[)" + sizes +
-         R"(],"requires_grad":false,"device":{"type":"cpu","index":null},"strides":[)" + strides +
-         R"(],"storage_offset":{"as_int":0},"layout":7})";
-}
-
-std::string pt2_selection_tensor_argument(const std::string& name) {
-  return R"({"as_tensor":{"name":")" + name + R"("}})";
-}
-
-struct Argument {
-  std::string name, json;
-};
-
-// A program of one node; tensors are called "x0", "x1", ...
-struct OneNode {
-  std::string target;
-  std::vector<Tensor> tensors;
-  std::vector<Argument> arguments;
-  Shape shape;  // of the results
-  std::vector<DType> types{DType::f32};
-};
-
-std::string pt2_selection_program_of(const OneNode& given) {
-  std::string inputs, specs, metas, arguments, outputs, output_specs;
-  for (std::size_t i = 0; i < given.tensors.size(); ++i) {
-    const std::string name = "x" + std::to_string(i), comma = i == 0 ? "" : ",";
-    inputs += comma + pt2_selection_tensor_argument(name);
-    specs += comma + R"({"user_input":{"arg":)" + pt2_selection_tensor_argument(name) + "}}";
-    metas += R"(")" + name + R"(":)" + meta_of(given.tensors[i].dtype(), given.tensors[i].shape()) + ",";
-  }
-  for (std::size_t i = 0; i < given.types.size(); ++i) {
-    const std::string name = "y" + std::to_string(i), comma = i == 0 ? "" : ",";
-    outputs += comma + pt2_selection_tensor_argument(name);
-    output_specs += comma + R"({"user_output":{"arg":)" + pt2_selection_tensor_argument(name) + "}}";
-    metas += comma + R"(")" + name + R"(":)" + meta_of(given.types[i], given.shape);
-  }
-  for (std::size_t i = 0; i < given.arguments.size(); ++i)
-    arguments += std::string(i == 0 ? "" : ",") + R"({"name":")" + given.arguments[i].name + R"(","arg":)" +
-                 given.arguments[i].json + R"(,"kind":1})";
-  return R"({"graph_module":{"graph":{"inputs":[)" + inputs + R"(],"outputs":[)" + outputs +
-         R"(],"nodes":[{"target":"torch.ops.)" + given.target + R"(","inputs":[)" + arguments + R"(],"outputs":[)" +
-         outputs + R"(],"metadata":{},"is_hop_single_tensor_return":null,"name":"y"}],"tensor_values":{)" + metas +
-         R"(},"sym_int_values":{},"sym_bool_values":{},"is_single_tensor_return":false,"custom_obj_values":{},)"
-         R"("sym_float_values":{}},"signature":{"input_specs":[)" +
-         specs + R"(],"output_specs":[)" + output_specs +
-         R"(]},"module_call_graph":[]},"opset_version":{"aten":10},"range_constraints":{},)"
-         R"("schema_version":{"major":8,"minor":20},"verifiers":["TRAINING"],"torch_version":"2.15.0"})";
-}
-
-std::vector<Tensor> results_of(const OneNode& given) {
-  const std::string empty = R"({"config":{}})";
-  const std::string bytes = zip_of({{"archive/models/model.json", pt2_selection_program_of(given)},
-                                    {"archive/data/weights/model_weights_config.json", empty},
-                                    {"archive/data/constants/model_constants_config.json", empty},
-                                    {"archive/archive_format", "pt2"},
-                                    {"archive/archive_version", "0"},
-                                    {"archive/byteorder", "little"}});
-  const auto model = import_pt2(std::as_bytes(std::span(bytes)), "test.pt2", {});
-  EXPECT_TRUE(model.ok()) << to_string(model.errors());
-  if (!model.ok()) return {};
-  auto results = evaluate(model->graph, given.tensors);
-  EXPECT_TRUE(results.ok()) << to_string(results.errors());
-  return results.ok() ? *std::move(results) : std::vector<Tensor>{};
-}
-
-Values result_of(const OneNode& given) {
-  const auto results = results_of(given);
-  return results.empty() ? Values{} : as_floats(results[0]);
-}
-
-const Tensor kPt2SelectionRows = floats({2, 3}, {1, 2, 3, 4, 5, 6});
-const std::string kX0 = pt2_selection_tensor_argument("x0"), kX1 = pt2_selection_tensor_argument("x1"),
-                  kX2 = pt2_selection_tensor_argument("x2");
-std::string integer(int value) { return R"({"as_int":)" + std::to_string(value) + "}"; }
-std::string list(const std::string& values) { return R"({"as_ints":[)" + values + "]}"; }
-
 TEST(AtenSelection, Gathers) {
   EXPECT_EQ(result_of({.target = "aten.gather.default",
-                       .tensors = {kPt2SelectionRows, integers({2, 1}, {2, 0})},
+                       .tensors = {kRows, integers({2, 1}, {2, 0})},
                        .arguments = {{"self", kX0}, {"dim", integer(1)}, {"index", kX1}},
                        .shape = {2, 1}}),
             (Values{3, 4}));
   EXPECT_EQ(result_of({.target = "aten.index_select.default",
-                       .tensors = {kPt2SelectionRows, integers({2}, {2, 0})},
+                       .tensors = {kRows, integers({2}, {2, 0})},
                        .arguments = {{"self", kX0}, {"dim", integer(-1)}, {"index", kX1}},
                        .shape = {2, 2}}),
             (Values{3, 1, 6, 4}));
   EXPECT_EQ(
       result_of({.target = "aten.index.Tensor",
-                 .tensors = {kPt2SelectionRows, integers({3}, {1, 0, 1}), integers({1}, {2})},
+                 .tensors = {kRows, integers({3}, {1, 0, 1}), integers({1}, {2})},
                  .arguments = {{"self", kX0}, {"indices", R"({"as_optional_tensors":[)" + kX1 + "," + kX2 + "]}"}},
                  .shape = {3}}),
       (Values{6, 3, 6}));
   EXPECT_EQ(result_of({.target = "aten.index.Tensor",
-                       .tensors = {kPt2SelectionRows, integers({1}, {1})},
+                       .tensors = {kRows, integers({1}, {1})},
                        .arguments = {{"self", kX0}, {"indices", R"({"as_optional_tensors":[)" + kX1 + "]}"}},
                        .shape = {1, 3}}),
             (Values{4, 5, 6}));
@@ -131,22 +33,22 @@ TEST(AtenSelection, Gathers) {
 TEST(AtenSelection, Scatters) {
   const Tensor at = integers({1, 2}, {2, 2});
   EXPECT_EQ(result_of({.target = "aten.scatter.src",
-                       .tensors = {kPt2SelectionRows, at, floats({2, 3}, {7, 8, 9, 9, 9, 9})},
+                       .tensors = {kRows, at, floats({2, 3}, {7, 8, 9, 9, 9, 9})},
                        .arguments = {{"self", kX0}, {"dim", integer(1)}, {"index", kX1}, {"src", kX2}},
                        .shape = {2, 3}}),
             (Values{1, 2, 8, 4, 5, 6}));
   EXPECT_EQ(result_of({.target = "aten.scatter.value",
-                       .tensors = {kPt2SelectionRows, at},
+                       .tensors = {kRows, at},
                        .arguments = {{"self", kX0}, {"dim", integer(1)}, {"index", kX1}, {"value", integer(7)}},
                        .shape = {2, 3}}),
             (Values{1, 2, 7, 4, 5, 6}));
   EXPECT_EQ(result_of({.target = "aten.scatter_add.default",
-                       .tensors = {kPt2SelectionRows, at, floats({1, 2}, {7, 8})},
+                       .tensors = {kRows, at, floats({1, 2}, {7, 8})},
                        .arguments = {{"self", kX0}, {"dim", integer(1)}, {"index", kX1}, {"src", kX2}},
                        .shape = {2, 3}}),
             (Values{1, 2, 18, 4, 5, 6}));
   EXPECT_EQ(result_of({.target = "aten.index_put.default",
-                       .tensors = {kPt2SelectionRows, integers({1}, {0}), floats({3}, {7, 8, 9})},
+                       .tensors = {kRows, integers({1}, {0}), floats({3}, {7, 8, 9})},
                        .arguments = {{"self", kX0},
                                      {"indices", R"({"as_optional_tensors":[)" + kX1 + "]}"},
                                      {"values", kX2},
@@ -157,29 +59,27 @@ TEST(AtenSelection, Scatters) {
 
 TEST(AtenSelection, ByPosition) {
   EXPECT_EQ(result_of({.target = "aten.triu.default",
-                       .tensors = {kPt2SelectionRows},
+                       .tensors = {kRows},
                        .arguments = {{"self", kX0}, {"diagonal", integer(1)}},
                        .shape = {2, 3}}),
             (Values{0, 2, 3, 0, 0, 6}));
-  EXPECT_EQ(result_of({.target = "aten.tril.default",
-                       .tensors = {kPt2SelectionRows},
-                       .arguments = {{"self", kX0}},
-                       .shape = {2, 3}}),
-            (Values{1, 0, 0, 4, 5, 0}));
+  EXPECT_EQ(
+      result_of({.target = "aten.tril.default", .tensors = {kRows}, .arguments = {{"self", kX0}}, .shape = {2, 3}}),
+      (Values{1, 0, 0, 4, 5, 0}));
   EXPECT_EQ(result_of({.target = "aten.flip.default",
-                       .tensors = {kPt2SelectionRows},
+                       .tensors = {kRows},
                        .arguments = {{"self", kX0}, {"dims", list("0,1")}},
                        .shape = {2, 3}}),
             (Values{6, 5, 4, 3, 2, 1}));
   EXPECT_EQ(result_of({.target = "aten.roll.default",
-                       .tensors = {kPt2SelectionRows},
+                       .tensors = {kRows},
                        .arguments = {{"self", kX0}, {"shifts", list("1,-1")}, {"dims", list("0,1")}},
                        .shape = {2, 3}}),
             (Values{5, 6, 4, 2, 3, 1}));
   Tensor mask(DType::boolean, {2, 3});
   mask.as<std::uint8_t>()[4] = 1;
   EXPECT_EQ(result_of({.target = "aten.masked_fill.Scalar",
-                       .tensors = {kPt2SelectionRows, mask},
+                       .tensors = {kRows, mask},
                        .arguments = {{"self", kX0}, {"mask", kX1}, {"value", R"({"as_float":-1.5})"}},
                        .shape = {2, 3}}),
             (Values{1, 2, 3, 4, -1.5f, 6}));
@@ -187,7 +87,7 @@ TEST(AtenSelection, ByPosition) {
 
 TEST(AtenSelection, TopElementsAndProducts) {
   const auto top = results_of({.target = "aten.topk.default",
-                               .tensors = {kPt2SelectionRows},
+                               .tensors = {kRows},
                                .arguments = {{"self", kX0}, {"k", integer(2)}},
                                .shape = {2, 2},
                                .types = {DType::f32, DType::s64}});
@@ -195,7 +95,7 @@ TEST(AtenSelection, TopElementsAndProducts) {
   EXPECT_EQ(as_floats(top[0]), (Values{3, 2, 6, 5}));
   EXPECT_EQ(as_floats(top[1]), (Values{2, 1, 2, 1}));
   EXPECT_EQ(result_of({.target = "aten.einsum.default",
-                       .tensors = {kPt2SelectionRows, floats({3}, {1, 10, 100})},
+                       .tensors = {kRows, floats({3}, {1, 10, 100})},
                        .arguments = {{"equation", R"({"as_string":"ij,j->i"})"},
                                      {"tensors", R"({"as_tensors":[{"name":"x0"},{"name":"x1"}]})"}},
                        .shape = {2}}),
@@ -205,7 +105,7 @@ TEST(AtenSelection, TopElementsAndProducts) {
 TEST(AtenConstants, NumbersAndPositions) {
   const auto made = [](const std::string& target, std::vector<Argument> arguments, Shape shape, DType type) {
     return result_of({.target = target,
-                      .tensors = {kPt2SelectionRows},
+                      .tensors = {kRows},
                       .arguments = std::move(arguments),
                       .shape = std::move(shape),
                       .types = {type}});
@@ -227,17 +127,17 @@ TEST(AtenConstants, PartsWrittenAnew) {
   EXPECT_EQ(
       result_of(
           {.target = "aten.slice_scatter.default",
-           .tensors = {kPt2SelectionRows, floats({2, 1}, {8, 9})},
+           .tensors = {kRows, floats({2, 1}, {8, 9})},
            .arguments = {{"self", kX0}, {"src", kX1}, {"dim", integer(1)}, {"start", integer(1)}, {"end", integer(2)}},
            .shape = {2, 3}}),
       (Values{1, 8, 3, 4, 9, 6}));
   EXPECT_EQ(result_of({.target = "aten.select_scatter.default",
-                       .tensors = {kPt2SelectionRows, floats({3}, {7, 8, 9})},
+                       .tensors = {kRows, floats({3}, {7, 8, 9})},
                        .arguments = {{"self", kX0}, {"src", kX1}, {"dim", integer(0)}, {"index", integer(-1)}},
                        .shape = {2, 3}}),
             (Values{1, 2, 3, 7, 8, 9}));
   EXPECT_EQ(result_of({.target = "aten.repeat_interleave.self_int",
-                       .tensors = {kPt2SelectionRows},
+                       .tensors = {kRows},
                        .arguments = {{"self", kX0}, {"repeats", integer(2)}, {"dim", integer(0)}},
                        .shape = {4, 3}}),
             (Values{1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6}));
@@ -262,7 +162,7 @@ TEST(AtenElementwise, BitsAndFlags) {
                        .types = {DType::s64}}),
             (Values{-7, 0}));
   EXPECT_EQ(result_of({.target = "aten.ne.Tensor",
-                       .tensors = {kPt2SelectionRows, floats({2, 3}, {1, 0, 3, 0, 5, 6})},
+                       .tensors = {kRows, floats({2, 3}, {1, 0, 3, 0, 5, 6})},
                        .arguments = {{"self", kX0}, {"other", kX1}},
                        .shape = {2, 3},
                        .types = {DType::boolean}}),
@@ -337,12 +237,12 @@ TEST(AtenSelection, GridsAndOneAxis) {
   EXPECT_EQ(as_floats(columns[1]), (Values{3, 3, 4, 4, 5, 5}));
   EXPECT_EQ(
       result_of({.target = "aten.index.Tensor",
-                 .tensors = {kPt2SelectionRows, integers({2}, {2, 0})},
+                 .tensors = {kRows, integers({2}, {2, 0})},
                  .arguments = {{"self", kX0}, {"indices", R"({"as_optional_tensors":[{"as_none":true},)" + kX1 + "]}"}},
                  .shape = {2, 2}}),
       (Values{3, 1, 6, 4}));
   EXPECT_EQ(result_of({.target = "aten.reshape_as.default",
-                       .tensors = {kPt2SelectionRows, floats({3, 2}, {0, 0, 0, 0, 0, 0})},
+                       .tensors = {kRows, floats({3, 2}, {0, 0, 0, 0, 0, 0})},
                        .arguments = {{"self", kX0}, {"other", kX1}},
                        .shape = {3, 2}}),
             (Values{1, 2, 3, 4, 5, 6}));
@@ -392,44 +292,5 @@ TEST(AtenPools, AdaptiveOverOneAxis) {
 }
 
 // Of the core set: what is put together of other operators; the answers are PyTorch's definitions.
-Values core_result(const std::string& name, const Tensor& x, std::vector<Argument> arguments, Shape shape,
-                   DType type = DType::f32) {
-  arguments.insert(arguments.begin(), {"self", kX0});
-  return result_of({.target = "aten." + name,
-                    .tensors = {x},
-                    .arguments = std::move(arguments),
-                    .shape = std::move(shape),
-                    .types = {type}});
-}
-
-TEST(AtenCore, ImagesAndGates) {
-  const Tensor x = floats({1, 4, 1, 2}, {0, 1, 2, 3, 4, 5, 6, 7});
-  const Values shuffled{0, 2, 1, 3, 4, 6, 5, 7};
-  EXPECT_EQ(core_result("pixel_shuffle.default", x, {{"upscale_factor", integer(2)}}, {1, 1, 2, 4}), shuffled);
-  EXPECT_EQ(core_result("pixel_unshuffle.default", floats({1, 1, 2, 4}, shuffled), {{"downscale_factor", integer(2)}},
-                        {1, 4, 1, 2}),
-            as_floats(x));
-  EXPECT_EQ(core_result("glu.default", floats({1, 4}, {1, 2, 0, 0}), {{"dim", integer(-1)}}, {1, 2}),
-            (Values{0.5f, 1}));
-  const Tensor line = floats({1, 1, 3}, {1, 2, 3});
-  EXPECT_EQ(core_result("reflection_pad1d.default", line, {{"padding", list("2,1")}}, {1, 1, 6}),
-            (Values{3, 2, 1, 2, 3, 2}));
-  EXPECT_EQ(core_result("replication_pad1d.default", line, {{"padding", list("1,0")}}, {1, 1, 4}),
-            (Values{1, 1, 2, 3}));
-}
-
-TEST(AtenCore, Reductions) {
-  const Tensor& x = kPt2SelectionRows;
-  const Argument row{"dim", list("1")}, whole{"dim", integer(1)};
-  EXPECT_EQ(core_result("prod.dim_int", x, {whole}, {2}), (Values{6, 120}));
-  EXPECT_EQ(core_result("var.correction", x, {row, {"correction", integer(1)}}, {2}), (Values{1, 1}));
-  EXPECT_EQ(core_result("any.dim", floats({2, 2}, {0, 0, 0, 3}), {whole}, {2}, DType::boolean), (Values{0, 1}));
-  EXPECT_EQ(core_result("all.dim", floats({2, 2}, {0, 1, 2, 3}), {whole}, {2}, DType::boolean), (Values{0, 1}));
-  EXPECT_EQ(core_result("remainder.Scalar", x, {{"other", R"({"as_float":-4.0})"}}, {2, 3}),
-            (Values{-3, -2, -1, 0, -3, -2}));
-  EXPECT_EQ(core_result("trunc.default", floats({3}, {-1.5f, 0.5f, 2.5f}), {}, {3}), (Values{-1, 0, 2}));
-  EXPECT_EQ(core_result("log2.default", floats({2}, {1, 8}), {}, {2}), (Values{0, 3}));
-}
-
 }  // namespace
 }  // namespace octavo::testing

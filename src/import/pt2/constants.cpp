@@ -140,6 +140,7 @@ constexpr Operator kConstantsTable[] = {
     {"aten.scalar_tensor", "default", kFresh, read_scalar},
     {"aten.select_scatter", "default", kFresh, read_select_scatter},
     {"aten.slice_scatter", "default", kFresh, read_slice_scatter},
+    {"aten.zero", "default", kFresh, read_filled_like<0>},
     {"aten.zeros", "default", kFresh, read_filled<0>},
     {"aten.zeros_like", "default", kFresh, read_filled_like<0>},
 };
