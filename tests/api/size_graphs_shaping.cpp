@@ -34,8 +34,8 @@ std::string positions(Network& net) {
   return net.node("Range", {net.whole("zero", 0), "l_number", net.whole("one", 1)}, "positions");
 }
 
-std::function<std::string()> with_rows(std::int64_t width, const std::function<void(Network&)>& make,
-                                       std::int64_t opset = 17) {
+std::function<std::string()> with_shaped_rows(std::int64_t width, const std::function<void(Network&)>& make,
+                                              std::int64_t opset = 17) {
   return onnx_of(
       [=](Network& net) {
         rows(net, width);
@@ -47,7 +47,7 @@ std::function<std::string()> with_rows(std::int64_t width, const std::function<v
 // One operator of x, and its constants.
 std::function<std::string()> one(const std::string& op, std::int64_t width, const std::vector<Tensor>& constants,
                                  const std::vector<NamedAttribute>& attributes = {}, std::int64_t opset = 17) {
-  return with_rows(
+  return with_shaped_rows(
       width,
       [=](Network& net) {
         std::vector<std::string> inputs{"x"};
@@ -284,56 +284,56 @@ std::vector<SizeGraph> shaping_graphs() {
   const auto no_rows = [](const SizeMap& sizes) { return none(sizes, "N2"); };
   const auto nothing = [](const SizeMap& sizes) { return none(sizes, "N") || none(sizes, "N2"); };
   return {
-      {.name = "reshape_by_numbers", .bytes = with_rows(16, reshape_by_numbers), .is_refused = nothing},
+      {.name = "reshape_by_numbers", .bytes = with_shaped_rows(16, reshape_by_numbers), .is_refused = nothing},
       {.name = "reshape_to_rows", .bytes = one("Reshape", 6, {integers({2}, {-1, 6})})},
       {.name = "reshape_to_fours",
        .bytes = one("Reshape", 6, {integers({2}, {4, -1})}),
        .is_refused = [](const SizeMap& sizes) { return sizes.at("N") * sizes.at("N2") % 2 != 0; }},
-      {.name = "flatten", .bytes = with_rows(6, flatten)},
-      {.name = "transposes", .bytes = with_rows(6, transposes)},
-      {.name = "concat_with_past", .bytes = with_rows(8, concat_with_past)},
-      {.name = "slices_from_one", .bytes = with_rows(5, slices_from_one)},
-      {.name = "slices_of_ends", .bytes = with_rows(5, slices_of_ends)},
-      {.name = "slices_with_steps", .bytes = with_rows(5, slices_with_steps)},
-      {.name = "slices_by_shape", .bytes = with_rows(5, slices_by_shape)},
-      {.name = "slices_of_tables", .bytes = with_rows(4, slices_of_tables)},
-      {.name = "gathers_rows", .bytes = with_rows(5, gathers_rows), .is_refused = no_rows},
+      {.name = "flatten", .bytes = with_shaped_rows(6, flatten)},
+      {.name = "transposes", .bytes = with_shaped_rows(6, transposes)},
+      {.name = "concat_with_past", .bytes = with_shaped_rows(8, concat_with_past)},
+      {.name = "slices_from_one", .bytes = with_shaped_rows(5, slices_from_one)},
+      {.name = "slices_of_ends", .bytes = with_shaped_rows(5, slices_of_ends)},
+      {.name = "slices_with_steps", .bytes = with_shaped_rows(5, slices_with_steps)},
+      {.name = "slices_by_shape", .bytes = with_shaped_rows(5, slices_by_shape)},
+      {.name = "slices_of_tables", .bytes = with_shaped_rows(4, slices_of_tables)},
+      {.name = "gathers_rows", .bytes = with_shaped_rows(5, gathers_rows), .is_refused = no_rows},
       {.name = "gathers_by_ids", .bytes = onnx_of(gathers_by_ids)},
-      {.name = "gathers_positions", .bytes = with_rows(4, gathers_positions)},
-      {.name = "gathers_elements", .bytes = with_rows(4, gathers_elements)},
-      {.name = "expands", .bytes = with_rows(5, expands)},
+      {.name = "gathers_positions", .bytes = with_shaped_rows(4, gathers_positions)},
+      {.name = "gathers_elements", .bytes = with_shaped_rows(4, gathers_elements)},
+      {.name = "expands", .bytes = with_shaped_rows(5, expands)},
       {.name = "tiles", .bytes = one("Tile", 3, {integers({3}, {2, 3, 1})})},
-      {.name = "tiles_by_shape", .bytes = with_rows(3, tiles_by_shape)},
+      {.name = "tiles_by_shape", .bytes = with_shaped_rows(3, tiles_by_shape)},
       {.name = "pads", .bytes = one("Pad", 3, {integers({6}, {0, 2, 1, 1, 0, 2}), floats({}, {7})})},
-      {.name = "pads_to_windows", .bytes = with_rows(3, pads_to_windows)},
+      {.name = "pads_to_windows", .bytes = with_shaped_rows(3, pads_to_windows)},
       {.name = "pads_with_edges",
        .bytes = one("Pad", 3, {integers({6}, {0, 2, 0, 0, 1, 0})}, {{"mode", std::string("edge")}}),
        .is_refused = no_rows},
-      {.name = "views", .bytes = with_rows(6, views)},
-      {.name = "zeros_of_shape", .bytes = with_rows(6, zeros_of_shape)},
-      {.name = "causal_mask", .bytes = with_rows(4, causal_mask)},
-      {.name = "where_broadcasts", .bytes = with_rows(5, where_broadcasts)},
+      {.name = "views", .bytes = with_shaped_rows(6, views)},
+      {.name = "zeros_of_shape", .bytes = with_shaped_rows(6, zeros_of_shape)},
+      {.name = "causal_mask", .bytes = with_shaped_rows(4, causal_mask)},
+      {.name = "where_broadcasts", .bytes = with_shaped_rows(5, where_broadcasts)},
       {.name = "two_lengths",
-       .bytes = with_rows(5, two_lengths),
+       .bytes = with_shaped_rows(5, two_lengths),
        .most = {{"N2", 3}, {"N3", 3}},
        .is_refused = [](const SizeMap& s) { return s.at("N2") != s.at("N3") && s.at("N2") != 1 && s.at("N3") != 1; }},
-      {.name = "splits_channels", .bytes = with_rows(6, splits_channels)},
-      {.name = "splits_the_rest", .bytes = with_rows(5, splits_the_rest), .is_refused = no_rows},
-      {.name = "splits_unevenly", .bytes = with_rows(5, splits_unevenly, 18)},
-      {.name = "squeezes", .bytes = with_rows(5, squeezes)},
+      {.name = "splits_channels", .bytes = with_shaped_rows(6, splits_channels)},
+      {.name = "splits_the_rest", .bytes = with_shaped_rows(5, splits_the_rest), .is_refused = no_rows},
+      {.name = "splits_unevenly", .bytes = with_shaped_rows(5, splits_unevenly, 18)},
+      {.name = "squeezes", .bytes = with_shaped_rows(5, squeezes)},
       {.name = "top_of_rows",
-       .bytes = with_rows(5, top_of_rows),
+       .bytes = with_shaped_rows(5, top_of_rows),
        .is_refused = [](const SizeMap& sizes) { return length(sizes) < 3; }},
-      {.name = "top_of_columns", .bytes = with_rows(5, top_of_columns)},
-      {.name = "top_of_all", .bytes = with_rows(5, top_of_all)},
-      {.name = "sums_so_far", .bytes = with_rows(5, sums_so_far)},
-      {.name = "triangle", .bytes = with_rows(5, triangle)},
+      {.name = "top_of_columns", .bytes = with_shaped_rows(5, top_of_columns)},
+      {.name = "top_of_all", .bytes = with_shaped_rows(5, top_of_all)},
+      {.name = "sums_so_far", .bytes = with_shaped_rows(5, sums_so_far)},
+      {.name = "triangle", .bytes = with_shaped_rows(5, triangle)},
       {.name = "one_hot", .bytes = onnx_of(one_hot)},
-      {.name = "scatters", .bytes = with_rows(5, scatters)},
-      {.name = "reductions", .bytes = with_rows(5, reductions)},
-      {.name = "extremes", .bytes = with_rows(5, extremes), .is_refused = no_rows},
-      {.name = "einsum", .bytes = with_rows(5, einsum)},
-      {.name = "nonzero", .bytes = with_rows(5, nonzero)},
+      {.name = "scatters", .bytes = with_shaped_rows(5, scatters)},
+      {.name = "reductions", .bytes = with_shaped_rows(5, reductions)},
+      {.name = "extremes", .bytes = with_shaped_rows(5, extremes), .is_refused = no_rows},
+      {.name = "einsum", .bytes = with_shaped_rows(5, einsum)},
+      {.name = "nonzero", .bytes = with_shaped_rows(5, nonzero)},
   };
 }
 

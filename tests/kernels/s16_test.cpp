@@ -24,16 +24,16 @@ std::set<std::string> check_s16(const Epilogue& epilogue, std::vector<std::optio
 
 TEST(S16Kernels, Pairs) {
   std::mt19937 random(1);
-  struct Shapes {
+  struct S16Shapes {
     Shape a, b;
   };
-  const Shapes shapes[] = {{{1}, {1}},      {{3, 5, 7}, {3, 5, 7}},  {{2, 6, 35}, {35}},
-                           {{24}, {9, 24}}, {{4, 1, 17}, {1, 6, 1}}, {{1, 40000}, {1, 40000}},
-                           {{0, 4}, {0, 4}}};
+  const S16Shapes shapes[] = {{{1}, {1}},      {{3, 5, 7}, {3, 5, 7}},  {{2, 6, 35}, {35}},
+                              {{24}, {9, 24}}, {{4, 1, 17}, {1, 6, 1}}, {{1, 40000}, {1, 40000}},
+                              {{0, 4}, {0, 4}}};
   for (const FixedBinaryKind kind :
        {FixedBinaryKind::add, FixedBinaryKind::sub, FixedBinaryKind::mul, FixedBinaryKind::div}) {
     for (const Profile profile : kS16Profiles) {
-      for (const Shapes& one : shapes) {
+      for (const S16Shapes& one : shapes) {
         const float y_scale = kind == FixedBinaryKind::mul ? 6e-4f : 2e-4f;
         const FixedBinary fixed{FixedBinaryForm::of(kind, 1.1e-4f, 2.3e-4f, y_scale, FixedBinaryForm::kHeadroomOfS16),
                                 profile};

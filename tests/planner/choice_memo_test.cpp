@@ -8,27 +8,29 @@
 namespace octavo {
 namespace {
 
-int asked = 0;
+int costs_asked = 0;
 template <int most>
 std::string takes_rows(const OpCall& call) {
-  ++asked;
+  ++costs_asked;
   return call.inputs[0]->shape[0] <= most ? "" : "has too many rows";
 }
 template <int ns>
-double costs(const OpCall& call, const Machine&) {
+double memo_costs(const OpCall& call, const Machine&) {
   return ns * static_cast<double>(call.inputs[0]->shape[0].example());
 }
-const KernelChoice kFew{
-    .code = {.name = "table_few", .op = "table", .needs = Isa::avx2}, .refusal = takes_rows<12>, .cost = costs<10>};
-const KernelChoice kMany{
-    .code = {.name = "table_many", .op = "table", .needs = Isa::avx2}, .refusal = takes_rows<1000>, .cost = costs<20>};
+const KernelChoice kFew{.code = {.name = "table_few", .op = "table", .needs = Isa::avx2},
+                        .refusal = takes_rows<12>,
+                        .cost = memo_costs<10>};
+const KernelChoice kMany{.code = {.name = "table_many", .op = "table", .needs = Isa::avx2},
+                         .refusal = takes_rows<1000>,
+                         .cost = memo_costs<20>};
 
 class ChoicesOfLayers : public ::testing::Test {
  protected:
   Result<Choice> at(std::int64_t rows, const std::string& layer = "layer", const SelectOptions& options = {}) {
     x_.shape = Shape{rows, 8};
     const OpCall call{.spec = &kTable, .attrs = &attrs_, .inputs = {&x_, nullptr}, .outputs = {x_}};
-    asked = 0;
+    costs_asked = 0;
     Machine machine = *machine_for_target("avx2");
     machine.speeds = {};
     return memo_.choose(layer, call, machine, options, kernels_);
@@ -43,23 +45,23 @@ class ChoicesOfLayers : public ::testing::Test {
 
 TEST_F(ChoicesOfLayers, AreMadeOnceForARange) {
   EXPECT_EQ(at(8)->kernel, &kFew);
-  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(costs_asked, 2);
   const auto again = at(11);
   EXPECT_EQ(again->kernel, &kFew);
-  EXPECT_EQ(asked, 1) << "of the kernel that is known";
+  EXPECT_EQ(costs_asked, 1) << "of the kernel that is known";
   EXPECT_EQ(again->predicted_ns, 110.0) << "of this size";
   EXPECT_EQ(at(7)->kernel, &kFew);
-  EXPECT_EQ(asked, 2) << "another range";
+  EXPECT_EQ(costs_asked, 2) << "another range";
   EXPECT_EQ(at(9, "other")->kernel, &kFew);
-  EXPECT_EQ(asked, 2) << "another layer";
+  EXPECT_EQ(costs_asked, 2) << "another layer";
 }
 
 TEST_F(ChoicesOfLayers, AreMadeAnewWhereTheKernelRefuses) {
   EXPECT_EQ(at(9)->kernel, &kFew);
   EXPECT_EQ(at(13)->kernel, &kMany);
-  EXPECT_EQ(asked, 3);
+  EXPECT_EQ(costs_asked, 3);
   EXPECT_EQ(at(14)->kernel, &kMany);
-  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(costs_asked, 1);
   EXPECT_FALSE(at(1001));
 }
 

@@ -7,7 +7,7 @@ namespace octavo::tflite_import {
 namespace {
 
 // Operations on s64 by numbers.
-struct Arithmetic {
+struct FixedArithmetic {
   OperatorReader& in;
   std::string name;
 
@@ -24,7 +24,7 @@ struct Arithmetic {
 
 ValueId times_fixed(OperatorReader& in, ValueId x, const FixedMultiplier& factor, std::int64_t zero_point,
                     IntegerRange range, const std::string& name) {
-  const Arithmetic by{in, name};
+  const FixedArithmetic by{in, name};
   ValueId y = by.with(BinaryKind::mul, x, std::int64_t{factor.multiplier} << std::max(factor.shift, 0), "product");
   // Halves up, then what a shift takes away: halves away from 0.
   y = by.with(BinaryKind::shift_right, by.with(BinaryKind::add, y, std::int64_t{1} << 30, "halves"), 31, "high");
@@ -38,7 +38,7 @@ ValueId times_fixed(OperatorReader& in, ValueId x, const FixedMultiplier& factor
 }
 
 ValueId times_wide(OperatorReader& in, ValueId x, const FixedMultiplier& factor, const std::string& name) {
-  const Arithmetic by{in, name};
+  const FixedArithmetic by{in, name};
   const WideMultiplier wide = WideMultiplier::of(factor);
   const ValueId product = by.with(BinaryKind::mul, x, wide.multiplier, "product");
   const ValueId near = by.with(BinaryKind::add, product, std::int64_t{1} << (wide.shift - 1), "near");
@@ -47,7 +47,7 @@ ValueId times_wide(OperatorReader& in, ValueId x, const FixedMultiplier& factor,
 }
 
 ValueId saturated(OperatorReader& in, ValueId x, std::int64_t zero_point, DType type, const std::string& name) {
-  return in.cast(Arithmetic{in, name}.saturated(x, zero_point, range_of(type)), type);
+  return in.cast(FixedArithmetic{in, name}.saturated(x, zero_point, range_of(type)), type);
 }
 
 ValueId requantized_words(OperatorReader& in, const QuantParams& from, const QuantParams& to, DType type) {
