@@ -457,21 +457,9 @@ class Compiler {
     for (const Island& island : islands)
       errors.push_back(float_refusal(path_, "node '" + island.node + "' (" + island.op + ")",
                                      "an operator in float: " + island.reason));
-    if (errors.empty()) refuse_float_wires(graph, errors);
+    if (errors.empty()) refuse_float_wires(path_, graph, errors);
     if (!errors.empty()) return errors;
     return ok_status();
-  }
-
-  // No conversion is left either, nor what moves floats between two of them.
-  void refuse_float_wires(const Graph& graph, Errors& errors) const {
-    for (const NodeId id : graph.order()) {
-      const Node& node = graph.node(id);
-      const bool makes_floats = std::any_of(node.outputs.begin(), node.outputs.end(),
-                                            [&](ValueId value) { return is_float(graph.fact(value).dtype); });
-      if (makes_floats)
-        errors.push_back(float_refusal(path_, "node '" + node.name + "' (" + std::string(node.spec->name) + ")",
-                                       "a result in float"));
-    }
   }
 
   const ModelSource& source_;

@@ -91,6 +91,17 @@ Error float_refusal(const std::string& path, const std::string& what, std::strin
   return {ErrorKind::unsupported, path + ": " + what, std::move(found), "integers, which --integer-only asks for", ""};
 }
 
+void refuse_float_wires(const std::string& path, const Graph& graph, Errors& errors) {
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    const bool makes_floats = std::any_of(node.outputs.begin(), node.outputs.end(),
+                                          [&](ValueId value) { return is_float(graph.fact(value).dtype); });
+    if (makes_floats)
+      errors.push_back(
+          float_refusal(path, "node '" + node.name + "' (" + std::string(node.spec->name) + ")", "a result in float"));
+  }
+}
+
 void refuse_float_ends(const std::string& path, const Graph& graph, Errors& errors) {
   const auto check = [&](const std::string& what, const Fact& fact) {
     if (is_float(fact.dtype)) errors.push_back(float_refusal(path, what, std::string(name_of(fact.dtype))));

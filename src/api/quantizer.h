@@ -28,6 +28,8 @@ bool has_calibration(const CompileOptions& options, const OwnOptions& own);
 
 // Adds an error for each input and output that is in float: what --integer-only refuses.
 void refuse_float_ends(const std::string& path, const Graph& graph, Errors& errors);
+// The same for each node with a float result: no conversion is left, nor what moves floats between two of them.
+void refuse_float_wires(const std::string& path, const Graph& graph, Errors& errors);
 Error float_refusal(const std::string& path, const std::string& what, std::string found);
 
 // Samples are looked at once, at the first call of quantize(), however many batches there are.

@@ -14,7 +14,7 @@ namespace octavo::onnx_import {
 namespace {
 
 // Graph -> node -> attribute -> graph: as deep as a message of protobuf may nest, with the tables of a type below.
-constexpr flatbuffers::uoffset_t kMostNested = 64;
+constexpr flatbuffers::uoffset_t kMostTableDepth = 64;
 // A table has an offset that leads to it and one to its layout.
 constexpr std::size_t kTableLimit = 4'000'000, kBytesOfTable = 8;
 constexpr std::size_t kAlignment = 8;  // of what offsets lead to; memory of the heap has it
@@ -204,7 +204,7 @@ Result<onnx::ModelProto> model_of_ort(std::span<const std::byte> bytes, const st
     return broken(file, std::to_string(bytes.size()) + " bytes, which no offset reaches");
   const auto* start = reinterpret_cast<const std::uint8_t*>(bytes.data());
   const auto tables = std::min<std::size_t>(kTableLimit, bytes.size() / kBytesOfTable);
-  flatbuffers::Verifier verifier(start, bytes.size(), kMostNested, static_cast<flatbuffers::uoffset_t>(tables));
+  flatbuffers::Verifier verifier(start, bytes.size(), kMostTableDepth, static_cast<flatbuffers::uoffset_t>(tables));
   if (!ort::VerifyInferenceSessionBuffer(verifier))
     return broken(file, "offsets that leave the file, or tables nested too deeply");
   const ort::InferenceSession& session = *ort::GetInferenceSession(start);
