@@ -202,12 +202,7 @@ ValueId GraphBuilder::add_input(const DeclaredInput& input) {
     return {};
   }
   const auto shape = shape_of(input, place);
-  if (!shape) return {};
-  if (options.inputs != nullptr) {
-    options.inputs->set_sizes(graph.sizes());
-    options.inputs->add_input(input.name, input.dtype, *shape);
-  }
-  return graph.add_input(input.name, input.dtype, *shape);
+  return shape ? graph.add_input(input.name, input.dtype, *shape) : ValueId{};
 }
 
 void GraphBuilder::check_inputs(std::string hint) {
