@@ -249,9 +249,13 @@ class Compiler {
       model.plans.push_back(std::move(*plan));
     }
     if (sizes.empty() && lowered->graph.sizes()->has_example()) {
-      // What no run could plan is said now, and what kernels make of the weights is made once.
+      // What no run could plan is said now. What kernels make of the weights is kept for the first size, but not of a
+      // model of several parts: data may never lead to one, and its file would hold the weights twice.
+      ConstantPool trial;
+      NetworkConstants apart(trial, lowered->graph);
+      NetworkConstants& made = taught == nullptr ? constants : apart;
       const SizeValues example = example_sizes(lowered->graph);
-      if (auto plan = plan_at(*lowered, example, machine, constants); !plan) return plan.errors();
+      if (auto plan = plan_at(*lowered, example, machine, made); !plan) return plan.errors();
     }
     if (model.network) {
       model.network->times = log_.call_times();
