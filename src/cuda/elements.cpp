@@ -95,6 +95,7 @@ Result<std::unique_ptr<Step>> make_sums(const CallView& call, const StepSpec& sp
 
 std::string refuse_table(const CallView& call) {
   const std::size_t entry = size_of(call.output().dtype);
+  if (!is_8bit(call.input(0).dtype)) return "looks bytes up";
   return entry == 1 || entry == 4 ? refuse_size(call) : "needs entries of 1 or 4 bytes";
 }
 

@@ -155,6 +155,10 @@ Result<std::unique_ptr<Step>> make_resize(const CallView& call, const StepSpec& 
 
 // ---- integer_resize ----
 
+std::string refuse_integer_resize(const CallView& call) {
+  return is_8bit(call.input(0).dtype) ? refuse_size(call) : "needs bytes";
+}
+
 Result<std::unique_ptr<Step>> make_resize_integer(const CallView& call, const StepSpec& spec) {
   const auto& attrs = call.attrs->as<IntegerResizeAttrs>();
   const Shape &x = *call.input(0).shape, &y = *call.output().shape;
@@ -176,7 +180,7 @@ Result<std::unique_ptr<Step>> make_resize_integer(const CallView& call, const St
 }
 
 constexpr KernelChoice kResizeChoices[] = {
-    element_kernel<refuse_size, make_resize_integer>("integer_resize_cuda", "integer_resize"),
+    element_kernel<refuse_integer_resize, make_resize_integer>("integer_resize_cuda", "integer_resize"),
     {.code = {.name = "resize_cuda",
               .op = "resize",
               .needs = Isa::cuda,
