@@ -119,8 +119,8 @@ int quantize(const QuantizeArguments& arguments) {
 
 void add_quantize(CLI::App& app, int& exit_code) {
   const auto arguments = std::make_shared<QuantizeArguments>();
-  CLI::App& verb =
-      *app.add_subcommand("quantize", "quantize an fp32 model file (.onnx, .ort, .tflite, .pt2) to a standard QDQ .onnx");
+  CLI::App& verb = *app.add_subcommand(
+      "quantize", "quantize an fp32 model file (.onnx, .ort, .tflite, .pt2) to a standard QDQ .onnx");
   verb.add_option("MODEL", arguments->model, "model file")->required();
   verb.add_option("-o,--output", arguments->output, "quantized file (default: MODEL with .qdq.onnx)")
       ->type_name("F.onnx");

@@ -6,8 +6,8 @@
 
 namespace octavo {
 
-// dequantize (s16) -> conv -> clamps -> quantize (s16), profile of TFLite's own kernels, becomes two quantized_conv of the
-// bytes of x, by the same weights, and the quantized_elementwise that joins their sums and rounds once.
+// dequantize (s16) -> conv -> clamps -> quantize (s16), profile of TFLite's own kernels, becomes two quantized_conv of
+// the bytes of x, by the same weights, and the quantized_elementwise that joins their sums and rounds once.
 Match fuse_s16_conv(const Graph& graph, const Node& node);
 
 }  // namespace octavo

@@ -18,9 +18,10 @@ Result<std::vector<Fact>> infer_dequantize(const Attrs& attrs, InputFacts inputs
   const Fact* zero_point = fact_at(inputs, 2);
   if (dequantize.to != DType::f32 && dequantize.to != DType::f16)
     return shape_error("to", std::string(name_of(dequantize.to)), "f32 or f16");
-  const auto problem = first_of({check_dtype("x", x, {DType::u8, DType::s8, DType::u16, DType::s16, DType::s32, DType::s64}),
-                                 check_dtype("scale", scale, {DType::f32, DType::f16}),
-                                 check_scales(dequantize_layout_of(dequantize), x.shape, scale, zero_point)});
+  const auto problem =
+      first_of({check_dtype("x", x, {DType::u8, DType::s8, DType::u16, DType::s16, DType::s32, DType::s64}),
+                check_dtype("scale", scale, {DType::f32, DType::f16}),
+                check_scales(dequantize_layout_of(dequantize), x.shape, scale, zero_point)});
   if (problem) return *problem;
   if (zero_point != nullptr) {
     if (auto wrong = check_same_dtype("zero_point", *zero_point, x.dtype)) return *wrong;
