@@ -36,6 +36,10 @@ Error refused_at_load(const StepSpec& spec, const std::string& reason) {
           .expected = "the kernel that was chosen for it"};
 }
 
+Result<std::unique_ptr<Step>> refuse_other_processor(const StepSpec& spec) {
+  return refused_at_load(spec, "is for another kind of processor");
+}
+
 Result<std::unique_ptr<Step>> prepare_checked(const StepSpec& spec, Refuse refuse, MakeStep make) {
   const CallView call = view_of(spec);
   if (const std::string reason = refuse(call); !reason.empty()) return refused_at_load(spec, reason);

@@ -54,6 +54,24 @@ Result<std::unique_ptr<Step>> prepare_by(const StepSpec& spec) {
   return prepare_checked(spec, refuse, make);
 }
 
+// Whether processors of the kind that this program is for have the instruction set; those of devices any may.
+constexpr bool is_of_this_processor(Isa isa) {
+#ifdef __aarch64__
+  constexpr bool is_arm64 = true;
+#else
+  constexpr bool is_arm64 = false;
+#endif
+  if (isa == Isa::neon || isa == Isa::dotprod || isa == Isa::i8mm) return is_arm64;
+  return !is_arm64 || isa == Isa::scalar || isa == Isa::cuda || isa == Isa::tf32;
+}
+Result<std::unique_ptr<Step>> refuse_other_processor(const StepSpec& spec);
+// The code of a kernel that needs `isa`; where no processor of this kind has it, nothing of it is in the program.
+template <Isa isa, Refuse refuse, MakeStep make>
+constexpr auto prepare_on() {
+  if constexpr (is_of_this_processor(isa)) return &prepare_by<refuse, make>;
+  else return &refuse_other_processor;
+}
+
 // ---- kernels that pack ----
 // An artifact may name a packing kernel and lie about what was packed, so `prepare` checks with these whatever `run`
 // reads.

@@ -84,7 +84,7 @@ constexpr KernelChoice argmax_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "argmax",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_argmax, make_argmax<functions>>},
+                   .prepare = prepare_on<isa, refuse_argmax, make_argmax<functions>>()},
           .refusal = refusal_by<refuse_argmax>,
           .cost = argmax_cost<kPicoseconds>};
 }

@@ -190,7 +190,7 @@ constexpr KernelChoice attention_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "attention",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_attention, make_attention<functions>>},
+                   .prepare = prepare_on<isa, refuse_attention, make_attention<functions>>()},
           .refusal = refusal_by<refuse_attention>,
           .cost = attention_cost<kProducts, kScore>};
 }

@@ -240,7 +240,7 @@ constexpr KernelChoice byte_product_kernel(std::string_view name) {
                    .op = "quantized_matmul",
                    .needs = isa,
                    .knobs = kKnobs,
-                   .prepare = prepare_by<refuse_byte_product, make_byte_product_encoded<functions, evex>>},
+                   .prepare = prepare_on<isa, refuse_byte_product, make_byte_product_encoded<functions, evex>>()},
           .refusal = refusal_by<refuse_byte_product>,
           .cost = byte_product_cost<isa>,
           .candidates = byte_product_candidates<isa>,

@@ -145,7 +145,7 @@ constexpr KernelChoice byte_depthwise_kernel(std::string_view name) {
                    .op = "quantized_conv",
                    .needs = isa,
                    .packs = true,
-                   .prepare = prepare_by<refuse_not_depthwise, make_byte_depthwise<functions>>},
+                   .prepare = prepare_on<isa, refuse_not_depthwise, make_byte_depthwise<functions>>()},
           .refusal = byte_depthwise_refusal,
           .cost = byte_depthwise_cost<isa>,
           .pack = pack_byte_depthwise,

@@ -418,7 +418,7 @@ constexpr KernelChoice vnni_depthwise_kernel(std::string_view name) {
                    .needs = isa,
                    .packs = true,
                    .knobs = kDepthwiseKnobs,
-                   .prepare = prepare_by<refuse_vnni_depthwise, make_vnni_depthwise<set, finishing, lookup>>},
+                   .prepare = prepare_on<isa, refuse_vnni_depthwise, make_vnni_depthwise<set, finishing, lookup>>()},
           .refusal = vnni_depthwise_refusal,
           .cost = vnni_depthwise_cost<set>,
           .candidates = vnni_depthwise_candidates<set>,

@@ -278,7 +278,7 @@ constexpr KernelChoice binary_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "binary",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_float_eltwise_binary, make_float_eltwise_binary<functions>>,
+                   .prepare = prepare_on<isa, refuse_float_eltwise_binary, make_float_eltwise_binary<functions>>(),
                    .in_place_input = same_shape_input},
           .refusal = refusal_by<refuse_float_eltwise_binary>,
           .cost = binary_cost<kPicoseconds, kMany>};
@@ -288,7 +288,7 @@ constexpr KernelChoice comparison_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "binary",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_comparison, make_comparison<functions>>},
+                   .prepare = prepare_on<isa, refuse_comparison, make_comparison<functions>>()},
           .refusal = refusal_by<refuse_comparison>,
           .cost = float_eltwise_cost<kPicoseconds>};
 }
@@ -297,7 +297,7 @@ constexpr KernelChoice unary_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "unary",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_unary, make_float_eltwise_unary<functions>>,
+                   .prepare = prepare_on<isa, refuse_unary, make_float_eltwise_unary<functions>>(),
                    .in_place_input = same_shape_input},
           .refusal = refusal_by<refuse_unary>,
           .cost = unary_cost<kPicoseconds, kMany>};

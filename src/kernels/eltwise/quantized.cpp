@@ -107,7 +107,7 @@ constexpr KernelChoice quantized_eltwise_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "quantized_elementwise",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_quantized_eltwise<isa>, make_quantized_eltwise<functions>>,
+                   .prepare = prepare_on<isa, refuse_quantized_eltwise<isa>, make_quantized_eltwise<functions>>(),
                    .in_place_input = quantized_eltwise_in_place_input},
           .refusal = refusal_by<refuse_quantized_eltwise<isa>>,
           .cost = quantized_eltwise_cost<isa>};

@@ -76,7 +76,7 @@ constexpr KernelChoice s16_eltwise_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "quantized_elementwise",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_s16_eltwise, make_s16_eltwise<functions>>},
+                   .prepare = prepare_on<isa, refuse_s16_eltwise, make_s16_eltwise<functions>>()},
           .refusal = refusal_by<refuse_s16_eltwise>,
           .cost = s16_eltwise_cost<isa>};
 }

@@ -82,7 +82,7 @@ constexpr KernelChoice batch_norm_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "batch_norm",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_batch_norm, make_batch_norm<functions>>},
+                   .prepare = prepare_on<isa, refuse_batch_norm, make_batch_norm<functions>>()},
           .refusal = refusal_by<refuse_batch_norm>,
           .cost = batch_norm_cost<kPicoseconds>};
 }

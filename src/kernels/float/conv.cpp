@@ -285,7 +285,7 @@ constexpr KernelChoice float_conv_kernel(std::string_view name) {
                    .op = "conv",
                    .needs = isa,
                    .packs = true,
-                   .prepare = prepare_by<refuse_float_conv, make_float_conv<functions>>},
+                   .prepare = prepare_on<isa, refuse_float_conv, make_float_conv<functions>>()},
           .refusal = float_conv_refusal,
           .cost = float_conv_cost<isa>,
           .pack = pack_float_conv,
@@ -304,7 +304,7 @@ constexpr KernelChoice float_conv_computed_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "conv",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_float_conv, make_float_conv_computed<functions>>},
+                   .prepare = prepare_on<isa, refuse_float_conv, make_float_conv_computed<functions>>()},
           .refusal = refusal_by<refuse_float_conv>,
           .cost = float_conv_cost_computed<isa>};
 }

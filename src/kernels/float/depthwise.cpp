@@ -172,7 +172,7 @@ constexpr KernelChoice float_depthwise_kernel(std::string_view name) {
                    .op = "float_depthwise",
                    .needs = isa,
                    .packs = true,
-                   .prepare = prepare_by<refuse_float_depthwise, make_float_depthwise<functions>>},
+                   .prepare = prepare_on<isa, refuse_float_depthwise, make_float_depthwise<functions>>()},
           .refusal = float_depthwise_refusal,
           .cost = float_depthwise_cost<isa>,
           .pack = pack_float_depthwise,

@@ -327,7 +327,7 @@ constexpr KernelChoice fused_conv_kernel(std::string_view name) {
                    .needs = isa,
                    .packs = true,
                    .knobs = kKnobs,
-                   .prepare = prepare_by<refuse_fused_conv, make_fused_conv<sums, eltwise>>},
+                   .prepare = prepare_on<isa, refuse_fused_conv, make_fused_conv<sums, eltwise>>()},
           .refusal = fused_conv_refusal,
           .cost = fused_conv_cost<isa>,
           .candidates = fused_conv_candidates<sums, isa>,
@@ -347,7 +347,7 @@ constexpr KernelChoice fused_conv_computed_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "fused_conv",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_fused_conv, make_fused_conv_computed<sums, eltwise>>},
+                   .prepare = prepare_on<isa, refuse_fused_conv, make_fused_conv_computed<sums, eltwise>>()},
           .refusal = refusal_by<refuse_fused_conv>,
           .cost = fused_conv_cost_computed<isa>};
 }

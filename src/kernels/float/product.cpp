@@ -296,17 +296,19 @@ double wide_cost(const OpCall& call, const Machine&) { return 500.0 + macs_of(ca
 
 template <const SumFunctions& functions, Isa isa>
 constexpr KernelChoice float_kernel(std::string_view name) {
-  return {
-      .code = {.name = name, .op = "matmul", .needs = isa, .prepare = prepare_by<refuse_float, make_float<functions>>},
-      .refusal = refusal_by<refuse_float>,
-      .cost = float_cost<isa>};
+  return {.code = {.name = name,
+                   .op = "matmul",
+                   .needs = isa,
+                   .prepare = prepare_on<isa, refuse_float, make_float<functions>>()},
+          .refusal = refusal_by<refuse_float>,
+          .cost = float_cost<isa>};
 }
 template <const SumFunctions& functions, Isa isa>
 constexpr KernelChoice integer_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "matmul_integer",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_batches, make_matmul_integer<functions>>},
+                   .prepare = prepare_on<isa, refuse_batches, make_matmul_integer<functions>>()},
           .refusal = refusal_by<refuse_batches>,
           .cost = float_product_cost<isa>};
 }
@@ -315,7 +317,7 @@ constexpr KernelChoice float_product_quantized_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "quantized_matmul",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_float_product_quantized, make_quantized_matmul<functions>>},
+                   .prepare = prepare_on<isa, refuse_float_product_quantized, make_quantized_matmul<functions>>()},
           .refusal = refusal_by<refuse_float_product_quantized>,
           .cost = float_product_cost<isa>};
 }

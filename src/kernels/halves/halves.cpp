@@ -51,10 +51,12 @@ double halves_cost(const OpCall& call, const Machine&) {
 
 template <const HalfFunctions& functions, Isa isa, int kPicoseconds>
 constexpr KernelChoice halves_kernel(std::string_view name) {
-  return {
-      .code = {.name = name, .op = "cast", .needs = isa, .prepare = prepare_by<refuse_halves, make_halves<functions>>},
-      .refusal = refusal_by<refuse_halves>,
-      .cost = halves_cost<kPicoseconds>};
+  return {.code = {.name = name,
+                   .op = "cast",
+                   .needs = isa,
+                   .prepare = prepare_on<isa, refuse_halves, make_halves<functions>>()},
+          .refusal = refusal_by<refuse_halves>,
+          .cost = halves_cost<kPicoseconds>};
 }
 
 constexpr KernelChoice kHalfChoices[] = {

@@ -210,12 +210,13 @@ Result<std::unique_ptr<Step>> make_integer_attention_encoded(const CallView& cal
 
 template <const HeadFunctions& functions, Isa isa, const HeadFunctions& evex = functions>
 constexpr KernelChoice integer_attention_kernel(std::string_view name) {
-  return {.code = {.name = name,
-                   .op = "quantized_attention",
-                   .needs = isa,
-                   .prepare = prepare_by<refuse_integer_attention, make_integer_attention_encoded<functions, evex>>},
-          .refusal = refusal_by<refuse_integer_attention>,
-          .cost = integer_attention_cost<isa>};
+  return {
+      .code = {.name = name,
+               .op = "quantized_attention",
+               .needs = isa,
+               .prepare = prepare_on<isa, refuse_integer_attention, make_integer_attention_encoded<functions, evex>>()},
+      .refusal = refusal_by<refuse_integer_attention>,
+      .cost = integer_attention_cost<isa>};
 }
 
 constexpr KernelChoice kIntegerAttentionChoices[] = {

@@ -98,7 +98,7 @@ constexpr KernelChoice integer_norm_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "quantized_layer_norm",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_integer_norm, make_integer_norm<functions>>},
+                   .prepare = prepare_on<isa, refuse_integer_norm, make_integer_norm<functions>>()},
           .refusal = refusal_by<refuse_integer_norm>,
           .cost = integer_norm_cost<isa>};
 }

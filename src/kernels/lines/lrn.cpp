@@ -70,9 +70,10 @@ double lrn_cost(const OpCall& call, const Machine&) {
 
 template <const LineFunctions& functions, Isa isa, int kPicoseconds>
 constexpr KernelChoice lrn_kernel(std::string_view name) {
-  return {.code = {.name = name, .op = "lrn", .needs = isa, .prepare = prepare_by<refuse_lrn, make_lrn<functions>>},
-          .refusal = refusal_by<refuse_lrn>,
-          .cost = lrn_cost<kPicoseconds>};
+  return {
+      .code = {.name = name, .op = "lrn", .needs = isa, .prepare = prepare_on<isa, refuse_lrn, make_lrn<functions>>()},
+      .refusal = refusal_by<refuse_lrn>,
+      .cost = lrn_cost<kPicoseconds>};
 }
 
 constexpr KernelChoice kLrnChoices[] = {

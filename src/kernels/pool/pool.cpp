@@ -202,17 +202,19 @@ double cost_quantized(const OpCall& call, const Machine&) {
 
 template <const PoolFunctions& functions, Isa isa>
 constexpr KernelChoice max_kernel(std::string_view name) {
-  return {
-      .code = {.name = name, .op = "max_pool", .needs = isa, .prepare = prepare_by<refuse_max, make_max<functions>>},
-      .refusal = refusal_by<refuse_max>,
-      .cost = cost_max<isa>};
+  return {.code = {.name = name,
+                   .op = "max_pool",
+                   .needs = isa,
+                   .prepare = prepare_on<isa, refuse_max, make_max<functions>>()},
+          .refusal = refusal_by<refuse_max>,
+          .cost = cost_max<isa>};
 }
 template <const PoolFunctions& functions, Isa isa>
 constexpr KernelChoice average_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "average_pool",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_average, make_average<functions>>},
+                   .prepare = prepare_on<isa, refuse_average, make_average<functions>>()},
           .refusal = refusal_by<refuse_average>,
           .cost = cost_average<isa>};
 }
@@ -221,7 +223,7 @@ constexpr KernelChoice pool_quantized_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "quantized_pool",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_pool_quantized, make_quantized<functions>>},
+                   .prepare = prepare_on<isa, refuse_pool_quantized, make_quantized<functions>>()},
           .refusal = refusal_by<refuse_pool_quantized>,
           .cost = cost_quantized<isa>};
 }

@@ -84,7 +84,7 @@ constexpr KernelChoice quantize_dynamic_kernel(std::string_view name, std::strin
   return {.code = {.name = name,
                    .op = op,
                    .needs = isa,
-                   .prepare = prepare_by<refuse_quantize_dynamic_nothing, make_quantize_dynamic<functions>>},
+                   .prepare = prepare_on<isa, refuse_quantize_dynamic_nothing, make_quantize_dynamic<functions>>()},
           .refusal = refusal_by<refuse_quantize_dynamic_nothing>,
           .cost = quantize_dynamic_cost<isa>};
 }

@@ -174,7 +174,7 @@ constexpr KernelChoice quantize_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "quantize",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_quantize, make_quantize<functions>>},
+                   .prepare = prepare_on<isa, refuse_quantize, make_quantize<functions>>()},
           .refusal = refusal_by<refuse_quantize>,
           .cost = quantize_cost<isa>};
 }
@@ -183,7 +183,7 @@ constexpr KernelChoice dequantize_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "dequantize",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_dequantize, make_dequantize<functions>>},
+                   .prepare = prepare_on<isa, refuse_dequantize, make_dequantize<functions>>()},
           .refusal = refusal_by<refuse_dequantize>,
           .cost = quantize_cost<isa>};
 }

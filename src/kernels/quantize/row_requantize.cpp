@@ -69,7 +69,7 @@ constexpr KernelChoice row_requantize_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "row_requantize",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_row_requantize_nothing, make_row_requantize<functions>>},
+                   .prepare = prepare_on<isa, refuse_row_requantize_nothing, make_row_requantize<functions>>()},
           .refusal = refusal_by<refuse_row_requantize_nothing>,
           .cost = row_requantize_cost<isa>};
 }

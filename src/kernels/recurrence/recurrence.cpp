@@ -155,23 +155,23 @@ double recurrence_cost(const OpCall& call, const Machine&) {
   return 500.0 + gates * (kPicosecondsPerProduct * hidden + kPicosecondsPerGate) / 1000.0;
 }
 
-template <StepCell step, int kPicosecondsPerProduct, int kPicosecondsPerGate>
-constexpr KernelChoice recurrence_kernel(Isa isa, std::string_view name) {
+template <StepCell step, Isa isa, int kPicosecondsPerProduct, int kPicosecondsPerGate>
+constexpr KernelChoice recurrence_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "recurrence",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_recurrence, make_recurrence<step>>},
+                   .prepare = prepare_on<isa, refuse_recurrence, make_recurrence<step>>()},
           .refusal = refusal_by<refuse_recurrence>,
           .cost = recurrence_cost<kPicosecondsPerProduct, kPicosecondsPerGate>};
 }
 
-template <StepCell step, int kPicosecondsPerProduct, int kPicosecondsPerGate>
-constexpr KernelChoice packed_kernel(Isa isa, std::string_view name) {
+template <StepCell step, Isa isa, int kPicosecondsPerProduct, int kPicosecondsPerGate>
+constexpr KernelChoice packed_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "recurrence",
                    .needs = isa,
                    .packs = true,
-                   .prepare = prepare_by<refuse_recurrence, make_packed<step>>},
+                   .prepare = prepare_on<isa, refuse_recurrence, make_packed<step>>()},
           .refusal = refusal_of_packed,
           .cost = recurrence_cost<kPicosecondsPerProduct, kPicosecondsPerGate>,
           .pack = pack_recurrence,
@@ -179,14 +179,14 @@ constexpr KernelChoice packed_kernel(Isa isa, std::string_view name) {
 }
 
 constexpr KernelChoice kRecurrenceChoices[] = {
-    recurrence_kernel<step_cell_scalar, 500, 15000>(Isa::scalar, "recurrence_f32_portable"),
-    recurrence_kernel<step_cell_avx2, 60, 1500>(Isa::avx2, "recurrence_f32_avx2"),
-    recurrence_kernel<step_cell_avx512, 45, 800>(Isa::avx512, "recurrence_f32_avx512"),
-    recurrence_kernel<step_cell_neon, 120, 3000>(Isa::neon, "recurrence_f32_neon"),
-    packed_kernel<step_cell_scalar, 450, 15000>(Isa::scalar, "recurrence_f32_portable_packed"),
-    packed_kernel<step_cell_avx2, 50, 1500>(Isa::avx2, "recurrence_f32_avx2_packed"),
-    packed_kernel<step_cell_avx512, 40, 800>(Isa::avx512, "recurrence_f32_avx512_packed"),
-    packed_kernel<step_cell_neon, 100, 3000>(Isa::neon, "recurrence_f32_neon_packed"),
+    recurrence_kernel<step_cell_scalar, Isa::scalar, 500, 15000>("recurrence_f32_portable"),
+    recurrence_kernel<step_cell_avx2, Isa::avx2, 60, 1500>("recurrence_f32_avx2"),
+    recurrence_kernel<step_cell_avx512, Isa::avx512, 45, 800>("recurrence_f32_avx512"),
+    recurrence_kernel<step_cell_neon, Isa::neon, 120, 3000>("recurrence_f32_neon"),
+    packed_kernel<step_cell_scalar, Isa::scalar, 450, 15000>("recurrence_f32_portable_packed"),
+    packed_kernel<step_cell_avx2, Isa::avx2, 50, 1500>("recurrence_f32_avx2_packed"),
+    packed_kernel<step_cell_avx512, Isa::avx512, 40, 800>("recurrence_f32_avx512_packed"),
+    packed_kernel<step_cell_neon, Isa::neon, 100, 3000>("recurrence_f32_neon_packed"),
 };
 constexpr auto kRecurrenceCodes = codes_of(kRecurrenceChoices);
 

@@ -141,8 +141,7 @@ std::string refuse_integer_resize(const CallView& call) {
   return fits_lines(call) ? "" : "needs bytes, and lines of at most 2^26 elements";
 }
 
-template <const IntegerLineFunctions& functions>
-Result<std::unique_ptr<Step>> make_integer_resize(const CallView& call, const StepSpec&) {
+Result<std::unique_ptr<Step>> make_integer_resize_by(const IntegerLineFunctions& functions, const CallView& call) {
   const Shape& from = *call.input(0).shape;
   const Shape& to = *call.output().shape;
   const DType dtype = call.input(0).dtype;
@@ -162,6 +161,11 @@ Result<std::unique_ptr<Step>> make_integer_resize(const CallView& call, const St
   return make_step(params, items, run_integer_resize, scratch);
 }
 
+template <const IntegerLineFunctions& functions>
+Result<std::unique_ptr<Step>> make_integer_resize(const CallView& call, const StepSpec&) {
+  return make_integer_resize_by(functions, call);
+}
+
 template <int kPicoseconds>
 double integer_resize_cost(const OpCall& call, const Machine&) {
   return 300.0 + 1e-3 * kPicoseconds * static_cast<double>(call.outputs[0].shape.elements());
@@ -172,7 +176,7 @@ constexpr KernelChoice integer_resize_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "integer_resize",
                    .needs = isa,
-                   .prepare = prepare_by<refuse, make_integer_resize<functions>>},
+                   .prepare = prepare_on<isa, refuse, make_integer_resize<functions>>()},
           .refusal = refusal_by<refuse>,
           .cost = integer_resize_cost<kPicoseconds>};
 }

@@ -153,7 +153,7 @@ constexpr KernelChoice linear_resize_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "resize",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_linear_resize, make_linear_resize<functions>>},
+                   .prepare = prepare_on<isa, refuse_linear_resize, make_linear_resize<functions>>()},
           .refusal = refusal_by<refuse_linear_resize>,
           .cost = linear_resize_cost<kPicoseconds>};
 }

@@ -169,8 +169,7 @@ void find_outside(const std::vector<AxisTaps>& taps, WeightedResizeParams& param
   }
 }
 
-template <const WeightedFunctions& functions>
-Result<std::unique_ptr<Step>> make_weighted_resize(const CallView& call, const StepSpec&) {
+Result<std::unique_ptr<Step>> make_weighted_resize_by(const WeightedFunctions& functions, const CallView& call) {
   const auto& attrs = call.attrs->as<ResizeAttrs>();
   const Shape& x = *call.input(0).shape;
   const Shape& y = *call.output().shape;
@@ -211,6 +210,11 @@ Result<std::unique_ptr<Step>> make_weighted_resize(const CallView& call, const S
   return make_step(std::move(params), items, run_weighted_resize, scratch);
 }
 
+template <const WeightedFunctions& functions>
+Result<std::unique_ptr<Step>> make_weighted_resize(const CallView& call, const StepSpec&) {
+  return make_weighted_resize_by(functions, call);
+}
+
 std::string refuse_weighted_resize(const CallView& call) {
   const auto& attrs = call.attrs->as<ResizeAttrs>();
   const DType dtype = call.input(0).dtype;
@@ -239,7 +243,7 @@ constexpr KernelChoice weighted_resize_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "resize",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_weighted_resize, make_weighted_resize<functions>>},
+                   .prepare = prepare_on<isa, refuse_weighted_resize, make_weighted_resize<functions>>()},
           .refusal = refusal_by<refuse_weighted_resize>,
           .cost = weighted_resize_cost<kPicoseconds>};
 }

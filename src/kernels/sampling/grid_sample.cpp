@@ -84,7 +84,7 @@ constexpr KernelChoice grid_sample_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "grid_sample",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_grid_sample, make_grid_sample<functions>>},
+                   .prepare = prepare_on<isa, refuse_grid_sample, make_grid_sample<functions>>()},
           .refusal = refusal_by<refuse_grid_sample>,
           .cost = grid_sample_cost<kPicoseconds>};
 }

@@ -98,7 +98,7 @@ constexpr KernelChoice roi_align_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "roi_align",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_roi_align, make_roi_align<functions>>},
+                   .prepare = prepare_on<isa, refuse_roi_align, make_roi_align<functions>>()},
           .refusal = refusal_by<refuse_roi_align>,
           .cost = roi_align_cost<kPicoseconds>};
 }

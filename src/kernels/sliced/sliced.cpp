@@ -52,10 +52,8 @@ Shape merged(const Shape& shape, int leading) {
   return result;
 }
 
-// How many leading axes are independent of each other.
-template <int (*leading_of)(const CallView&)>
-Result<std::unique_ptr<Step>> make_sliced(const CallView& call, const StepSpec& spec) {
-  const int leading = leading_of(call);
+// `leading` axes are independent of each other.
+Result<std::unique_ptr<Step>> make_sliced_along(const CallView& call, const StepSpec& spec, int leading) {
   const Shape& x = *call.input(0).shape;
   const Shape& y = *call.output().shape;
   SlicedParams params{.spec = spec.spec, .attrs = *spec.attrs, .leading = leading};
@@ -70,6 +68,11 @@ Result<std::unique_ptr<Step>> make_sliced(const CallView& call, const StepSpec& 
   params.chunks = Chunks::of(count, 8 * params.x_slice_bytes);
   const std::int64_t items = params.chunks.items();
   return make_step(std::move(params), items, run_sliced);
+}
+
+template <int (*leading_of)(const CallView&)>
+Result<std::unique_ptr<Step>> make_sliced(const CallView& call, const StepSpec& spec) {
+  return make_sliced_along(call, spec, leading_of(call));
 }
 
 std::string refuse_sliced(const CallView& call) {

@@ -84,7 +84,7 @@ constexpr KernelChoice channel_table_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "channel_table",
                    .needs = isa,
-                   .prepare = prepare_by<refuse, make_channel_table<isa>>},
+                   .prepare = prepare_on<isa, refuse, make_channel_table<isa>>()},
           .refusal = refusal_by<refuse>,
           .cost = channel_table_cost<isa>};
 }

@@ -76,7 +76,7 @@ constexpr KernelChoice gather_bytes_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "gather",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_gather_bytes, make_gather_bytes<functions>>},
+                   .prepare = prepare_on<isa, refuse_gather_bytes, make_gather_bytes<functions>>()},
           .refusal = refusal_by<refuse_gather_bytes>,
           .cost = gather_bytes_cost<kPicoseconds>};
 }

@@ -54,7 +54,7 @@ constexpr KernelChoice table_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "table",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_table, make_table<functions>>,
+                   .prepare = prepare_on<isa, refuse_table, make_table<functions>>(),
                    .in_place_input = table_in_place_input},
           .refusal = refusal_by<refuse_table>,
           .cost = table_cost<isa>};
