@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <string>
@@ -144,6 +145,23 @@ inline int apply_closely(Graph& graph, const Matcher& rule, double tolerance = 1
     }
   }
   return report.applied();
+}
+
+// Applies a rule once whose numbers are an integer engine's; the one output stays within so many steps of what it was.
+// Returns the graph afterwards.
+inline Graph apply_within(Graph graph, const Matcher& rule, double steps = 1.0) {
+  const Tensor before = answers(graph)[0];
+  const PassReport report = rewrite(graph, "rule", rule);
+  EXPECT_EQ(report.applied(), 1) << (report.entries.empty() ? "" : report.entries[0].reason);
+  EXPECT_TRUE(verify(graph).ok()) << to_string(graph);
+  const Tensor after = answers(graph)[0];
+  EXPECT_EQ(after.dtype(), before.dtype());
+  EXPECT_EQ(after.shape(), before.shape());
+  double worst = 0.0;
+  for (std::int64_t i = 0; i < before.elements(); ++i)
+    worst = std::max(worst, std::fabs(element_as_double(after.view(), i) - element_as_double(before.view(), i)));
+  EXPECT_LE(worst, steps) << to_string(graph);
+  return graph;
 }
 
 // The first reason that a rule gives for a graph to which it must not apply.

@@ -26,22 +26,6 @@ ValueId quantize_s16(GraphBuilder& b, ValueId x, float scale, Profile profile, i
                {x, b.scalar(scale), b.zero_point(DType::s16, zero)});
 }
 
-// Applies the rule once; the one output stays within so many steps. Returns the graph afterwards.
-Graph apply_within(Graph graph, const Matcher& rule, double steps = 1.0) {
-  const Tensor before = answers(graph)[0];
-  const PassReport report = rewrite(graph, "rule", rule);
-  EXPECT_EQ(report.applied(), 1) << (report.entries.empty() ? "" : report.entries[0].reason);
-  EXPECT_TRUE(verify(graph).ok()) << to_string(graph);
-  const Tensor after = answers(graph)[0];
-  EXPECT_EQ(after.dtype(), before.dtype());
-  EXPECT_EQ(after.shape(), before.shape());
-  double worst = 0.0;
-  for (std::int64_t i = 0; i < before.elements(); ++i)
-    worst = std::max(worst, std::fabs(element_as_double(after.view(), i) - element_as_double(before.view(), i)));
-  EXPECT_LE(worst, steps) << to_string(graph);
-  return graph;
-}
-
 struct ConvCase {
   Profile profile = Profile::tflite_wide;
   std::int64_t groups = 1;

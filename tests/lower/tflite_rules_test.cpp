@@ -27,22 +27,6 @@ ValueId quantize_as(GraphBuilder& b, ValueId x, float scale, int zero, Profile p
   return b.add(kQuantize, QuantizeAttrs{.to = to, .profile = profile}, {x, b.scalar(scale), b.zero_point(to, zero)});
 }
 
-// Applies the rule once; the one output stays within a step. Returns the graph afterwards.
-Graph apply_within_a_step(Graph graph, const Matcher& rule) {
-  const Tensor before = answers(graph)[0];
-  const PassReport report = rewrite(graph, "rule", rule);
-  EXPECT_EQ(report.applied(), 1) << (report.entries.empty() ? "" : report.entries[0].reason);
-  EXPECT_TRUE(verify(graph).ok()) << to_string(graph);
-  const Tensor after = answers(graph)[0];
-  EXPECT_EQ(after.dtype(), before.dtype());
-  EXPECT_EQ(after.shape(), before.shape());
-  double worst = 0.0;
-  for (std::int64_t i = 0; i < before.elements(); ++i)
-    worst = std::max(worst, std::fabs(element_as_double(after.view(), i) - element_as_double(before.view(), i)));
-  EXPECT_LE(worst, 1.0) << to_string(graph);
-  return graph;
-}
-
 Graph unary_graph(UnaryKind kind, float x_scale, float y_scale, Profile profile) {
   GraphBuilder b;
   const ValueId x = b.dequantize(b.input(DType::s8, {2, 64}), x_scale, 3);
@@ -54,7 +38,7 @@ TEST(FixedTable, OneFunctionBecomesATable) {
   for (const UnaryKind kind : {UnaryKind::relu, UnaryKind::leaky_relu, UnaryKind::hard_swish, UnaryKind::sigmoid}) {
     for (const Profile profile : {Profile::tflite_double, Profile::tflite_single}) {
       SCOPED_TRACE(name_of(kind));
-      const Graph after = apply_within_a_step(unary_graph(kind, 0.05f, 0.03f, profile), fixed_table);
+      const Graph after = apply_within(unary_graph(kind, 0.05f, 0.03f, profile), fixed_table);
       EXPECT_EQ(count(after, kTable), 1);
       EXPECT_EQ(after.node_count(), 1);
     }
@@ -78,7 +62,7 @@ Graph l2_norm_graph(float epsilon, float y_scale, Profile profile) {
 
 TEST(FuseL2Norm, BecomesOneOperator) {
   for (const Profile profile : {Profile::tflite_double, Profile::tflite_single}) {
-    const Graph after = apply_within_a_step(l2_norm_graph(1e-6f, 0x1p-7f, profile), fuse_l2_norm);
+    const Graph after = apply_within(l2_norm_graph(1e-6f, 0x1p-7f, profile), fuse_l2_norm);
     EXPECT_EQ(count(after, kFixedL2Norm), 1);
     EXPECT_EQ(after.node_count(), 1);
   }
@@ -107,7 +91,7 @@ Graph product_graph(bool has_bias, Profile profile) {
 
 TEST(FuseProduct, BecomesSumsAndOneRounding) {
   for (const bool has_bias : {false, true}) {
-    const Graph after = apply_within_a_step(product_graph(has_bias, Profile::tflite_real), fuse_product);
+    const Graph after = apply_within(product_graph(has_bias, Profile::tflite_real), fuse_product);
     EXPECT_EQ(count(after, kQuantizedConv), 1);
     EXPECT_EQ(count(after, kQuantizedElementwise), 1);
     EXPECT_EQ(count(after, kMatmul), 0);
@@ -131,8 +115,7 @@ Graph resize_graph(ResizeMode mode, ResizeCoordinates coordinates, float y_scale
 TEST(FuseResize, BecomesOneOperator) {
   for (const Profile profile : kProfiles) {
     for (const auto coordinates : {ResizeCoordinates::half_pixel, ResizeCoordinates::align_corners}) {
-      const Graph after =
-          apply_within_a_step(resize_graph(ResizeMode::linear, coordinates, 0.05f, profile), fuse_resize);
+      const Graph after = apply_within(resize_graph(ResizeMode::linear, coordinates, 0.05f, profile), fuse_resize);
       EXPECT_EQ(count(after, kIntegerResize), 1);
       EXPECT_EQ(after.node_count(), 1);
     }
