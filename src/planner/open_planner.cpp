@@ -308,6 +308,12 @@ std::vector<PlanIsland> told_islands(const std::vector<Island>& islands, const s
   return told;
 }
 
+Result<Graph> graph_at(const StoredGraph& stored, const ConstantSource& constants,
+                       std::span<const std::int64_t> values) {
+  const std::vector<Dim> numbers(values.begin(), values.end());
+  return Restorer(stored, constants, numbers).restore();
+}
+
 }  // namespace octavo
 
 // What run/ looks for: a program that links this library has a planner.

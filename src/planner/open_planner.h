@@ -27,6 +27,11 @@ std::int64_t batch_of(const Graph& graph);
 // What a report tells of nodes in float; `kept` are those that somebody chose to keep in fp32.
 std::vector<PlanIsland> told_islands(const std::vector<Island>& islands, const std::set<std::string>& kept);
 
+// The graph at these values (Sizes::evaluate), whose constants are borrowed from `constants`. Errors: invalid_input,
+// where the graph, which may come from a hostile file, is none; what an operator says of the shapes that come of it.
+Result<Graph> graph_at(const StoredGraph& stored, const ConstantSource& constants,
+                       std::span<const std::int64_t> values);
+
 }  // namespace octavo
 
 #endif  // OCTAVO_PLANNER_OPEN_PLANNER_H_

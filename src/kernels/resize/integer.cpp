@@ -31,14 +31,15 @@ struct IntegerResizeParams {
   std::int64_t list_bytes() const { return whole_lines(4 * positions()); }
 };
 
-// Pixels at an edge reach half a pixel beyond it. With these, sums of values of up to 383 fit s32.
+// At an edge a sample may lie half a pixel outside the image. With weights up to there, sums of values up to 383 fit
+// s32.
 bool is_within(const IntegerResizeParams& params, float weight) {
   const float one = params.is_real() ? 1.0f : static_cast<float>(params.one());
   if (params.attrs.rounding == ResizeRounding::eleven_bits) return weight >= 0.0f && weight <= one;
   return weight >= -0.5f * one && weight <= 1.5f * one;
 }
 
-// The columns as a file has them, in the scratch; false where a weight is beyond bounds.
+// Writes the columns' neighbours and weights into the scratch; false where a weight is out of bounds.
 bool list_columns(const IntegerResizeParams& params, const ResizeRow& row, std::byte* scratch, ColumnTaps& taps) {
   auto* left = reinterpret_cast<std::int32_t*>(scratch);
   auto* right = reinterpret_cast<std::int32_t*>(scratch + params.list_bytes());
@@ -71,7 +72,7 @@ class SpreadLines {
   SpreadLines(const IntegerResizeParams& params, const ColumnTaps& taps, std::byte* lines)
       : params_(params), taps_(taps), lines_(lines) {}
 
-  // `other`: a line that is needed beside it.
+  // The line, spread out; `other` is needed at the same time and keeps its place.
   const void* of(const std::byte* line, const std::byte* other) {
     std::size_t slot = held_[1] == line || (held_[0] != line && held_[0] == other) ? 1 : 0;
     std::byte* to = lines_ + static_cast<std::int64_t>(slot) * params_.line_bytes();
