@@ -104,7 +104,7 @@ TEST(AmxSchedules, ComeBackFromTheirBytes) {
 }
 
 TEST(AmxSchedules, IllegalOnesAreRefused) {
-  const ConvCase c{.height = 14, .width = 14, .channels = 64, .out_channels = 96, .kernel_h = 3, .kernel_w = 3};
+  const ConvCase c{.height = 14, .width = 14, .channels = 64, .out_channels = 512, .kernel_h = 3, .kernel_w = 3};
   const ConvProblem p = make_problem(c, 1);
   ConvRunner runner(amx_choice(), c, p);
   runner.prepare(1);
@@ -121,7 +121,7 @@ TEST(AmxSchedules, IllegalOnesAreRefused) {
   for (std::size_t size : {1u, 4u, 23u, 25u, 48u}) EXPECT_TRUE(refused(std::vector<std::byte>(size))) << size;
   // Each of its numbers, with values that no shape allows or that this one does not.
   for (std::size_t field = 0; field < good.encode().size() / 4; ++field) {
-    for (const std::uint32_t value : {0u, 5u, 17u, 1000u, 0x7fffffffu, 0xffffffffu}) {
+    for (const std::uint32_t value : {0u, 5u, 17u, 64u, 1000u, 0x7fffffffu, 0xffffffffu}) {
       std::vector<std::byte> bytes = good.encode();
       std::memcpy(bytes.data() + 4 * field, &value, 4);
       const bool may_be_legal = value == 0 ? field == 4 : value < 17;

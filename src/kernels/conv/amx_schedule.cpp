@@ -129,16 +129,15 @@ bool fits_registers(const AmxSchedule& schedule, const ChannelBlocks& blocks) {
   return rest >= (vectors == 1 ? 1 : schedule.at_once);
 }
 
-// `joined`: how many blocks it multiplies.
-bool amx_is_legal(const AmxSchedule& s, const ConvGeometry& g, const ChannelBlocks& blocks, bool copies,
-                  std::int64_t joined) {
+// All but its chunks: that it has no more of them than joined blocks.
+bool amx_is_legal(const AmxSchedule& s, const ConvGeometry& g, const ChannelBlocks& blocks, bool copies) {
   const bool is_joined = s.joined == 1 || (blocks.max_vectors == 1 && s.joined <= 4);
   const bool has_lines = s.units.lines == 1 || (copies && s.units.per_line == 1 && g.stride_h == 1 && g.stride_w == 1 &&
                                                 s.units.lines <= g.out_height);
   return s.units.lines >= 1 && s.units.per_line >= 1 && s.units.per_line <= g.out_width && s.units.rows >= 1 &&
          s.units.rows <= AmxLayout::kMostRows && s.at_once >= 1 && s.at_once <= AmxLayout::kMostUnits &&
          s.at_once <= s.units.per_image(g) && s.joined >= 1 && s.chunks >= 1 && is_joined && has_lines &&
-         fits_registers(s, blocks) && s.chunks <= joined;
+         fits_registers(s, blocks);
 }
 
 // amx_cycles, with what schedules that join as many blocks have in common.
@@ -189,7 +188,7 @@ void for_each_schedule(const ConvGeometry& g, const ChannelBlocks& blocks, const
            ++tried.chunks) {
         for (const bool streams_w : {false, true}) {
           tried.streams_w = streams_w;
-          if (amx_is_legal(tried, g, blocks, copies, counts.all)) look(tried, counts);
+          if (amx_is_legal(tried, g, blocks, copies)) look(tried, counts);
         }
       }
     }
@@ -280,8 +279,9 @@ std::optional<AmxSchedule> decode_amx_schedule(std::span<const std::byte> bytes,
                              .joined = static_cast<int>(joined),
                              .streams_w = streams_w != 0,
                              .chunks = chunks};
-  const bool copies = amx_copies(g, conditions);
-  if (!amx_is_legal(schedule, g, blocks, copies, JoinedCounts::of(blocks, schedule.joined).all)) return std::nullopt;
+  // Only what fits the registers may be counted.
+  if (!amx_is_legal(schedule, g, blocks, amx_copies(g, conditions))) return std::nullopt;
+  if (schedule.chunks > JoinedCounts::of(blocks, schedule.joined).all) return std::nullopt;
   return schedule;
 }
 
