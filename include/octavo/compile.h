@@ -27,7 +27,8 @@
 
 namespace octavo::v1 {
 
-// Calibration data: `count` samples of batch 1. fill(index, inputs) writes one sample into the model's inputs, in their
+// Calibration data: `count` samples of batch 1, all of one size: that of the first planned shape where sizes are open,
+// else an example of them. fill(index, inputs) writes one sample into the model's inputs, in their
 // order, index below count. It is called from one thread at a time, not always the caller's, and may be called several
 // times for the same index. An error of it ends the call that it was given to, with that error.
 struct SampleFunction {
@@ -74,8 +75,8 @@ struct CompileOptions {
   std::map<std::string, std::vector<Extent>> shapes;
   // Which of the open sizes have their plans in the file, one plan for each entry; a run plans for others. Within
   // `shapes`, each once, and `batches` left as they are: shapes say the batch. An input may be left out where the
-  // others say its sizes. The first is also the size of samples, at batch 1, and what a question is answered for that
-  // the ranges leave open (of a first dimension: no usual batch).
+  // others say its sizes. The first is also the size of samples that a function fills, at batch 1, and what a question
+  // is answered for that the ranges leave open (of a first dimension: no usual batch).
   std::vector<InputShapes> planned_shapes;
 
   // Not empty: the only input, an image, takes pictures as they are, u8 [N, H, W, C] in RGB (C 1: grey), and this SPEC

@@ -19,11 +19,12 @@ _HEADER_BYTES = 256
 
 
 class Input(NamedTuple):
-    """An input as a sample has it, with a batch of 1 in front."""
+    """An input as a sample has it, with a batch of 1 in front; `is_open`: samples may have several shapes, whatever the batch."""
 
     name: str
     dtype: str
     shape: list[int]
+    is_open: bool = False
 
 
 def as_numpy(array: Any) -> np.ndarray:
@@ -44,15 +45,20 @@ class _Column:
         self.shape: tuple[int, ...] = ()
         self.count = 0
 
+    def takes(self, rows: np.ndarray) -> bool:
+        return self.dtype is None or (rows.dtype, rows.shape[1:]) == (self.dtype, self.shape)
+
     def append(self, rows: np.ndarray, where: str) -> None:
         if self.dtype is None:
             self.dtype, self.shape = rows.dtype, rows.shape[1:]
-        if (rows.dtype, rows.shape[1:]) != (self.dtype, self.shape):
+        if not self.takes(rows):
             raise usage(where, f"{rows.dtype}{list(rows.shape[1:])}", f"{self.dtype}{list(self.shape)}, as the first sample")
         self.file.write(np.ascontiguousarray(rows).data)
         self.count += len(rows)
 
     def close(self) -> None:
+        if self.file.closed:
+            return
         if self.dtype is not None:
             text = repr({"descr": np.lib.format.dtype_to_descr(self.dtype), "fortran_order": False, "shape": (self.count, *self.shape)})
             header = text.encode("latin1").ljust(_HEADER_BYTES - 11) + b"\n"
@@ -96,37 +102,63 @@ def _member(name: str) -> zipfile.ZipInfo:
     return zipfile.ZipInfo(f"{name}.npy")
 
 
-def _packed(columns: dict[str, _Column], path: str) -> str:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-        for name, column in columns.items():
-            with open(column.path, "rb") as file, archive.open(_member(name), "w", force_zip64=True) as member:
-                shutil.copyfileobj(file, member)
-            os.remove(column.path)
-    return path
+class _Table:
+    """A column for each name, of the same number of samples."""
+
+    def __init__(self, folder: str, names: Sequence[str]) -> None:
+        self.columns = {name: _Column(os.path.join(folder, f"{i}.npy")) for i, name in enumerate(names)}
+
+    def takes(self, arrays: Sequence[np.ndarray]) -> bool:
+        return all(column.takes(rows) for column, rows in zip(self.columns.values(), arrays))
+
+    def append(self, arrays: Sequence[np.ndarray], where: str) -> None:
+        for (name, column), rows in zip(self.columns.items(), arrays):
+            column.append(rows, f"{where}, '{name}'")
+
+    def close(self) -> None:
+        for column in self.columns.values():
+            column.close()
+
+    def packed(self, path: str) -> str:
+        """Closed, and moved into an .npz."""
+        self.close()
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+            for name, column in self.columns.items():
+                with open(column.path, "rb") as file, archive.open(_member(name), "w", force_zip64=True) as member:
+                    shutil.copyfileobj(file, member)
+                os.remove(column.path)
+        return path
 
 
-def _spool_columns(items: Iterator[Any], inputs: Sequence[Input], limit: int | None, folder: str, labels: bool) -> str:
+def _spool_tables(items: Iterator[Any], inputs: Sequence[Input], limit: int | None, folder: str, labels: bool) -> str:
+    """One file where all samples have one shape; else, of inputs that are open, a folder with a file for each run of equal ones."""
     names = [each.name for each in inputs] + (["labels"] if labels else [])
-    columns = {name: _Column(os.path.join(folder, f"{i}.npy")) for i, name in enumerate(names)}
+    table, count, files = _Table(folder, names), 0, 0
     try:
         for index, item in enumerate(items):
             where = f"sample {index}"
             arrays = [rows_of(array, spec, where) for array, spec in zip(arrays_of(item, inputs, where), inputs)]
             if labels:
                 arrays.append(np.atleast_1d(as_numpy(item[len(inputs)])).astype(np.int64))
-            count = len(arrays[0]) if limit is None else min(len(arrays[0]), limit - columns[names[0]].count)
-            for name, array in zip(names, arrays):
-                columns[name].append(array[:count], f"{where}, '{name}'")
-            if limit is not None and columns[names[0]].count >= limit:
+            if limit is not None:
+                arrays = [array[: limit - count] for array in arrays]
+            if not table.takes(arrays) and any(each.is_open for each in inputs):
+                table.packed(os.path.join(folder, f"{files:08}.npz"))
+                table, files = _Table(folder, names), files + 1
+            table.append(arrays, where)
+            count += len(arrays[0])
+            if limit is not None and count >= limit:
                 break
     finally:
-        for column in columns.values():
-            column.close()
-    if columns[names[0]].count == 0:
+        table.close()
+    if count == 0:
         raise usage("samples", "none", "at least one")
+    if files > 0:
+        table.packed(os.path.join(folder, f"{files:08}.npz"))
+        return folder
     if len(names) == 1:
-        return columns[names[0]].path
-    return _packed(columns, os.path.join(folder, "samples.npz"))
+        return table.columns[names[0]].path
+    return table.packed(os.path.join(folder, "samples.npz"))
 
 
 def _save_npz(path: str, arrays: dict[str, np.ndarray]) -> None:
@@ -159,7 +191,7 @@ def spooled(samples: Iterable[Any], inputs: Sequence[Input], limit: int | None =
     with tempfile.TemporaryDirectory(prefix="octavo-samples-") as folder:
         items = iter(samples)
         sentences = not labels and _takes_tokens(inputs)
-        path = _spool_sentences(items, inputs, limit, folder) if sentences else _spool_columns(items, inputs, limit, folder, labels)
+        path = _spool_sentences(items, inputs, limit, folder) if sentences else _spool_tables(items, inputs, limit, folder, labels)
         try:
             yield path
         except OctavoError as error:

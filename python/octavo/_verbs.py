@@ -126,7 +126,8 @@ def _inputs_of(model: Any, options: Mapping[str, Any]) -> list[Input]:
     if not _core.is_compiled(source.name, source.content):
         return sample_inputs(source, options)
     inputs = load(source.name if source.content is None else bytes(source.content)).inputs
-    return [Input(each.name, each.dtype, [1, *(int(extent) if isinstance(extent, int) else 0 for extent in each.shape[1:])]) for each in inputs]
+    shapes = [[1, *(int(extent) if isinstance(extent, int) else 0 for extent in each.shape[1:])] for each in inputs]
+    return [Input(each.name, each.dtype, shape, 0 in shape[1:]) for each, shape in zip(inputs, shapes)]
 
 
 def compare(model: Any, other: Any = None, *, against: str | None = None, input: Inputs = None, calibrate: Samples = None, progress: Progress = None, **options: Any) -> Report:

@@ -67,14 +67,14 @@ v1::QuantizedModel quantize(const std::string& name, const nb::object& bytes, co
       progress, [&](const v1::Watch& watch) { return v1::quantize_as_told(given.model(), words, watch); });
 }
 
-// Name, type in numpy and shape of each.
+// Name, type in numpy and shape of each, and whether samples may have several shapes.
 nb::list sample_inputs(const std::string& name, const nb::object& bytes, const Words& words) {
   const Given given(name, bytes);
   const auto inputs = watched<std::vector<v1::SampleInput>>(
       nb::none(), [&](const v1::Watch&) { return v1::sample_inputs(given.model(), words); });
   nb::list described;
   for (const v1::SampleInput& input : inputs)
-    described.append(nb::make_tuple(as_text(input.name), numpy_name(input.dtype), input.shape));
+    described.append(nb::make_tuple(as_text(input.name), numpy_name(input.dtype), input.shape, input.is_open));
   return described;
 }
 

@@ -121,3 +121,17 @@ def tokens() -> bytes:
     constants = [tensor(name, random.standard_normal(shape).astype(np.float32)) for name, shape in (("t", (50, 64)), ("w", (64, 32)))]
     nodes = [node("Gather", ["t", "ids"], ["h"]), node("MatMul", ["h", "w"], ["y"])]
     return model(nodes, [value("ids", INT64, ["n", "s"])], [value("y", FLOAT, ["n", "s", 32])], constants)
+
+
+def pictures() -> bytes:
+    """y = the means of two convolutions of x, f32 [n, 3, h, w] -> [n, 5], of any size."""
+    random = np.random.default_rng(7)
+    constants = [tensor(name, random.standard_normal(shape).astype(np.float32) * 0.3) for name, shape in (("v", (8, 3, 3, 3)), ("w", (5, 8, 3, 3)))]
+    nodes = [
+        node("Conv", ["x", "v"], ["a"]),
+        node("Relu", ["a"], ["b"]),
+        node("Conv", ["b", "w"], ["c"]),
+        node("GlobalAveragePool", ["c"], ["d"]),
+        node("Flatten", ["d"], ["y"]),
+    ]
+    return model(nodes, [value("x", FLOAT, ["n", 3, "h", "w"])], [value("y", FLOAT, ["n", 5])], constants)

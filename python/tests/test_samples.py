@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Iterator
 
 import numpy as np
+import onnx_file
 import pytest
 from conftest import ROOT
 
@@ -71,6 +72,24 @@ def test_sentences_of_any_length() -> None:
     exact = octavo.compile(path, precision="fp32", shape=shape)
     for got, expected in zip(model.run([ids, np.ones_like(ids)]).values(), exact.run([ids, np.ones_like(ids)]).values()):
         assert 10 * np.log10(np.square(expected).sum() / np.square(got - expected).sum()) > 10
+
+
+def test_samples_of_several_sizes() -> None:
+    network, random = onnx_file.pictures(), np.random.default_rng(9)
+    sizes = [(20, 31), (20, 31), (12, 40), (33, 17), (64, 48)]
+    samples = [random.standard_normal((2, 3, *size)).astype(np.float32) for size in sizes]
+    samples[-1] *= 4  # ranges are those of all sizes
+    model = octavo.compile(network, samples)
+    exact = octavo.compile(network, precision="fp32")
+    for sample in samples:
+        got, expected = model(sample), exact(sample)
+        assert 10 * np.log10(np.square(expected).sum() / np.square(got - expected).sum()) > 25
+    assert octavo.compile(network, (each for each in samples), samples=3).to_bytes() == octavo.compile(network, [*samples[0], samples[1][:1]]).to_bytes()
+    labelled = [(sample, np.arange(2)) for sample in samples]
+    report = octavo.evaluate(exact.to_bytes(), model.to_bytes(), images=labelled)
+    assert report["models"][1]["samples"] == 10 and report["models"][1]["sqnr_db"] > 25
+    with pytest.raises(octavo.InvalidInputError, match="samples/00000001.npz: sample 0: found shape 4x9x9, expected nx3xhxw"):
+        octavo.compile(network, [samples[0], np.zeros((1, 4, 9, 9), np.float32)])
 
 
 def test_quantize_gives_a_standard_file(digits: str, digits_samples: np.ndarray, int8: octavo.Model, tmp_path: Path) -> None:

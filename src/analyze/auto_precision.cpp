@@ -162,21 +162,21 @@ Result<CompileRequest> settle_program(const v1::ModelSource& model, const Compil
   if (request.options.target != "host")
     return usage("a model of several parts for the target " + request.options.target,
                  "the host, where its parts can be timed");
-  const auto inputs = model_inputs(model, request);
-  if (!inputs) return inputs.errors();
-  const auto samples = open_samples(request.calibrate.empty() ? "random" : request.calibrate, *inputs,
-                                    {.preprocess = request.preprocess, .limit = request.samples});
-  if (!samples) return samples.errors();
+  CompileRequest drawn = request;
+  if (drawn.calibrate.empty()) drawn.calibrate = "random";
+  const auto opened = calibration_samples(model, drawn);
+  if (!opened) return opened.errors();
+  const SampleSource& samples = *opened->samples;
   constexpr std::array kPrecisions = {Precision::int8, Precision::fp32};
-  auto sessions = program_sessions(model, request, kPrecisions, shapes_of(*inputs));
+  auto sessions = program_sessions(model, request, kPrecisions, shapes_of(opened->inputs));
   if (!sessions) return sessions.errors();
   std::array<double, kPrecisions.size()> ms = {};
   constexpr int kTurns = 4;
   for (int turn = 0; turn < kTurns; ++turn) {
-    const auto sample = (*samples)->sample(turn * (*samples)->size() / kTurns);
+    const auto sample = samples.sample(turn * samples.size() / kTurns);
     if (!sample) return sample.errors();
     for (std::size_t i = 0; i < kPrecisions.size(); ++i) {
-      fill_with(*sample, (*sessions)[i].inputs());
+      if (const Status taken = (*sessions)[i].take(*sample); !taken) return taken.errors();
       const auto fastest = time_turn((*sessions)[i], request.seconds / kTurns);
       if (!fastest) return fastest.errors();
       ms[i] += *fastest / kTurns;

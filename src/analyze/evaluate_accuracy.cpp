@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <ranges>
+#include <span>
 
 #include "analyze/compare.h"
 
@@ -44,7 +46,8 @@ class Evaluation {
     if (session_.outputs().empty() || session_.outputs()[0].shape().rank() < 2)
       return wrong("a model without class scores", "a first output of [batch, classes]");
     result_.samples = data_.samples->size();
-    result_.classes = session_.outputs()[0].shape().elements(1, session_.outputs()[0].shape().rank());
+    result_.classes = classes_now();
+    batch_ = std::max<std::int64_t>(1, session_.plan().batch);
     const std::int64_t largest = data_.labels.empty() ? 0 : *std::max_element(data_.labels.begin(), data_.labels.end());
     result_.label_offset = result_.classes == 1001 && largest < 1000 ? 1 : 0;
     if (largest + result_.label_offset >= result_.classes)
@@ -53,23 +56,25 @@ class Evaluation {
     return ok_status();
   }
 
-  std::int64_t batch() const { return std::max<std::int64_t>(1, session_.plan().batch); }
+  std::int64_t batch() const { return batch_; }
   const LabelledSamples& data() const { return data_; }
   std::int64_t classes() const { return result_.classes; }
 
   // Samples `first` and those after it; keeps their scores.
   Status run(std::int64_t first, const Samples& samples) {
     rows_.clear();
-    for (std::size_t begin = 0; begin < samples.size(); begin += static_cast<std::size_t>(batch())) {
-      const auto count = std::min(batch(), static_cast<std::int64_t>(samples.size() - begin));
-      for (std::int64_t row = 0; row < count; ++row)
-        fill_row(session_.inputs(), row, samples[begin + static_cast<std::size_t>(row)]);
+    for (std::size_t begin = 0, count = 0; begin < samples.size(); begin += count) {
+      count = alike(std::span(samples).subspan(begin));
+      const std::int64_t index = first + static_cast<std::int64_t>(begin);
+      if (const Status sized = resize(samples[begin], index); !sized) return sized;
+      for (std::size_t row = 0; row < count; ++row)
+        fill_row(session_.inputs(), static_cast<std::int64_t>(row), samples[begin + row]);
       const auto before = std::chrono::steady_clock::now();
       if (const Status done = session_.run(); !done) return done;
       spent_ += std::chrono::steady_clock::now() - before;
       ++runs_;
-      for (std::int64_t row = 0; row < count; ++row)
-        take(row_of(session_.outputs()[0], row), first + static_cast<std::int64_t>(begin) + row);
+      for (std::int64_t row = 0; row < static_cast<std::int64_t>(count); ++row)
+        take(row_of(session_.outputs()[0], row), index + row);
     }
     return ok_status();
   }
@@ -99,6 +104,41 @@ class Evaluation {
   }
 
  private:
+  std::int64_t classes_now() const {
+    const Shape& scores = session_.outputs()[0].shape();
+    return scores.elements(1, scores.rank());
+  }
+
+  // How many of these, from the first on, run together: those of one size, and no more than the batch.
+  std::size_t alike(std::span<const std::vector<Tensor>> samples) const {
+    const auto has_other_shapes = [&](const std::vector<Tensor>& sample) {
+      return !std::ranges::equal(sample, samples[0], {}, &Tensor::shape, &Tensor::shape);
+    };
+    const auto end = std::ranges::find_if(samples, has_other_shapes) - samples.begin();
+    return static_cast<std::size_t>(std::min<std::int64_t>(end, batch_));
+  }
+
+  // To batches of samples like this one.
+  Status resize(const std::vector<Tensor>& sample, std::int64_t index) {
+    std::vector<Shape> shapes;
+    for (std::size_t i = 0; i < sample.size(); ++i) {
+      shapes.push_back(sample[i].shape());
+      // What has the batch in front holds so many of these.
+      if (shapes[i].rank() > 0 && shapes[i][0] == 1) shapes[i][0] = session_.inputs()[i].shape()[0];
+    }
+    if (const Status resized = session_.resize(shapes); !resized) {
+      Errors errors = resized.errors();
+      for (Error& error : errors) {
+        error.kind = ErrorKind::invalid_input;
+        error.where = data_.samples->name(index) + ": " + error.where;
+      }
+      return errors;
+    }
+    if (session_.outputs()[0].shape().rank() > 1 && classes_now() == result_.classes) return ok_status();
+    return wrong(std::to_string(classes_now()) + " scores for " + data_.samples->name(index),
+                 std::to_string(result_.classes) + ", the number of classes at other sizes");
+  }
+
   void take(const ConstTensorView& scores, std::int64_t sample) {
     const std::int64_t rank = rank_of(scores, data_.labels[static_cast<std::size_t>(sample)] + result_.label_offset);
     result_.top1 += rank < 1 ? 1 : 0;
@@ -111,6 +151,7 @@ class Evaluation {
   Session& session_;
   const LabelledSamples& data_;
   Accuracy result_;
+  std::int64_t batch_ = 1;
   std::vector<std::vector<float>> rows_;  // scores of the samples of the last run()
   double signal_ = 0.0, noise_ = 0.0;
   std::int64_t runs_ = 0;

@@ -42,11 +42,12 @@ struct EvaluatedModel {
   const LabelledSamples* data = nullptr;
 };
 
-// Runs all samples through all models in one pass, each as many at a time as its batch. The first output holds one
-// score per class; quantized scores count as what they stand for. The first model is the reference of the others. A
-// model of 1001 classes over labels below 1000 has a background class at 0 (TensorFlow's ImageNet models): labels are
-// moved by one. Models that share `data` share what is read of it. Error (invalid_input): a model without class scores
-// or with too few, or one with other classes than the reference.
+// Runs all samples through all models in one pass, each as many at a time as its batch, of a model with open sizes
+// those of one size that follow each other, at their own. The first output holds one score per class; quantized scores
+// count as what they stand for. The first model is the reference of the others. A model of 1001 classes over labels
+// below 1000 has a background class at 0 (TensorFlow's ImageNet models): labels are moved by one. Models that share
+// `data` share what is read of it. Error (invalid_input): a model without class scores or with too few, or one with
+// other classes than the reference.
 Result<std::vector<Accuracy>> evaluate_accuracy(
     const std::vector<EvaluatedModel>& models,
     const std::function<void(std::int64_t done, std::int64_t total)>& progress);

@@ -41,13 +41,23 @@ struct CompileRequest {
   bool plans_examples = false;     // OwnOptions::plans_examples
   bool chooses_precision = false;  // by time, as auto_precision.h says; options.precision is none then
   RunSettings run;                 // of whoever runs it
+  v1::InputShapes examples = {};   // OwnOptions::examples, of samples that were looked at before
   int threads = 0;                 // that these times are taken with; 0: all cores
   double seconds = 0.25;           // for each variant of the network
   std::vector<std::string> notes;  // for every plan of what is compiled
 };
 
-// The inputs of a model file as samples have them: with batch 1, and what else is open at one size.
+// The inputs of a model file as samples have them: with batch 1, and what else is open at an example.
 Result<std::vector<InputSpec>> model_inputs(const v1::ModelSource& model, const CompileRequest& request);
+
+// What a request names as its samples.
+struct CalibrationSamples {
+  std::vector<InputSpec> inputs;  // as model_inputs
+  std::shared_ptr<const SampleSource> samples;
+  v1::InputShapes examples;  // the shapes that most of them have; none where no axis of an input is open
+};
+// Errors: those of open_samples and, where sizes are open, of the samples.
+Result<CalibrationSamples> calibration_samples(const v1::ModelSource& model, const CompileRequest& request);
 
 // Of a model file, which is compiled; the observer is told of every step (PlanOptions::on_step).
 Result<v1::CompiledModel> compile_observed(const v1::ModelSource& model, const CompileRequest& request,

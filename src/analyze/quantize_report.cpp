@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <map>
@@ -102,10 +101,9 @@ class Reporter {
     values_.clear();
     for (std::size_t i = 0; i < sample.size(); ++i) {
       if (sample[i].dtype() == DType::f32) values_[fp32_.plan().inputs[i].name] = sample[i];
-      for (Session* session : {&fp32_, &int8_})
-        std::memcpy(session->inputs()[i].data(), sample[i].data(), sample[i].bytes());
     }
     for (Session* session : {&fp32_, &int8_}) {
+      if (const Status taken = session->take(sample); !taken) return taken;
       if (const Status done = session->run(); !done) return done;
     }
     for (std::size_t i = 0; i < fp32_.outputs().size(); ++i)
@@ -205,28 +203,28 @@ std::vector<const TensorReport*> QuantizationReport::worst_first() const {
 Result<QuantizationReport> report_quantization(const std::string& model, const CompileRequest& request,
                                                const v1::QuantizedModel& quantized,
                                                const std::function<void(double done)>& progress) {
-  const auto inputs = model_inputs(model, request);
-  if (!inputs) return inputs.errors();
-  const std::int64_t limit = request.samples > 0 ? std::min(request.samples, kMostSamples) : kMostSamples;
-  const auto samples = open_samples(request.calibrate, *inputs, {.preprocess = request.preprocess, .limit = limit});
-  if (!samples) return samples.errors();
   CompileRequest known = request;
+  known.samples = request.samples > 0 ? std::min(request.samples, kMostSamples) : kMostSamples;
+  const auto opened = calibration_samples(model, known);
+  if (!opened) return opened.errors();
   known.calibrate.clear();
   known.options.calibrated = quantized.calibrated();
-  auto fp32 = session_of(model, known, Precision::fp32, shapes_of(*inputs));
+  known.examples = opened->examples;
+  auto fp32 = session_of(model, known, Precision::fp32, shapes_of(opened->inputs));
   if (!fp32) return fp32.errors();
-  auto int8 = session_of(model, known, Precision::int8, shapes_of(*inputs));
+  auto int8 = session_of(model, known, Precision::int8, shapes_of(opened->inputs));
   if (!int8) return int8.errors();
   Reporter reporter(*fp32, *int8, v1::Access::of(quantized).report);
-  for (std::int64_t i = 0; i < (*samples)->size(); ++i) {
-    const auto sample = (*samples)->sample(i);
+  const SampleSource& samples = *opened->samples;
+  for (std::int64_t i = 0; i < samples.size(); ++i) {
+    const auto sample = samples.sample(i);
     if (!sample) return sample.errors();
     if (const Status done = reporter.add(*sample); !done) return done.errors();
-    if (progress) progress(static_cast<double>(i + 1) / static_cast<double>((*samples)->size()));
+    if (progress) progress(static_cast<double>(i + 1) / static_cast<double>(samples.size()));
   }
   QuantizationReport report = reporter.finished();
   report.model = std::filesystem::path(model).filename().string();
-  report.samples = (*samples)->size();
+  report.samples = samples.size();
   return report;
 }
 

@@ -100,10 +100,39 @@ Result<v1::Context> context_for(const v1::Model& model, const v1::ModelInfo& inf
   return usage(info, described(context->plan()), described(choice.plan));
 }
 
+// Copies a sample, of the inputs' types and shapes, into them.
+void fill_with(const std::vector<Tensor>& sample, std::vector<Tensor>& inputs) {
+  for (std::size_t i = 0; i < sample.size(); ++i) std::memcpy(inputs[i].data(), sample[i].data(), sample[i].bytes());
+}
+
 Result<std::optional<Preprocess>> pictures_of(const v1::ModelInfo& info) {
   if (info.pictures.empty()) return std::optional<Preprocess>();
   auto known = parse_preprocess(info.pictures);
   return known ? Result<std::optional<Preprocess>>(*known) : known.errors();
+}
+
+Result<std::optional<Preprocess>> preprocess_beside(const std::optional<Preprocess>& inside,
+                                                    const CompileRequest& request) {
+  if (!inside) return request.preprocess;
+  if (request.preprocess && *request.preprocess != *inside) {
+    return Error{.kind = ErrorKind::usage,
+                 .where = "--preprocess",
+                 .found = "another SPEC than the model computes inside",
+                 .expected = "that one, or none: octavo inspect tells it"};
+  }
+  return std::optional(without_values(*inside));
+}
+
+// By axis; nothing for numbers.
+std::vector<std::optional<OpenSize>> open_axes(const v1::ModelInfo& info, const v1::OpenTensorInfo& input) {
+  std::vector<std::optional<OpenSize>> axes;
+  for (const std::string& extent : input.shape) {
+    const auto size = std::ranges::find(info.sizes, extent, &v1::SizeInfo::name);
+    if (size != info.sizes.end()) axes.emplace_back(OpenSize{size->name, {size->lowest, size->highest}, size->step});
+    else if (number_in(extent)) axes.emplace_back();
+    else axes.emplace_back(OpenSize{.name = extent, .range = {}});
+  }
+  return axes;
 }
 
 }  // namespace
@@ -174,12 +203,28 @@ Error no_size_given(const v1::ModelInfo& info) {
                fmt::format("numbers for them: {}", fmt::join(shapes, " ")));
 }
 
+std::vector<InputSpec> open_sample_inputs(const v1::ModelInfo& info) {
+  std::vector<InputSpec> inputs;
+  for (const v1::OpenTensorInfo& input : info.open_inputs) {
+    std::vector<std::int64_t> shape;
+    for (const std::string& extent : input.shape) shape.push_back(number_in(extent).value_or(shape.empty() ? 1 : 0));
+    inputs.push_back({.name = input.name, .dtype = input.dtype, .shape = Shape(shape), .open = open_axes(info, input)});
+  }
+  return inputs;
+}
+
 Session::Session(v1::Context context, v1::PlanInfo plan, std::optional<Preprocess> pictures, int threads)
     : context_(std::move(context)), plan_(std::move(plan)), pictures_(pictures), threads_(threads) {
-  for (const v1::TensorInfo& info : context_->inputs()) {
+  bind();
+}
+
+void Session::bind() {
+  inputs_.clear(), input_refs_.clear(), outputs_.clear(), output_refs_.clear();
+  for (const v1::TensorInfo& info : context_ ? context_->inputs() : plan_.inputs) {
     inputs_.emplace_back(info.dtype, Shape(info.shape));
     input_refs_.push_back({info.dtype, info.shape, inputs_.back().data()});
   }
+  if (!context_) return;
   for (const v1::TensorInfo& info : context_->outputs()) {
     outputs_.emplace_back(info.dtype, Shape(info.shape));
     output_refs_.push_back({info.dtype, info.shape, outputs_.back().data()});
@@ -206,10 +251,7 @@ Result<Session> Session::create(const v1::Model& model, const RunChoice& choice,
 
 Session::Session(v1::Program program, v1::PlanInfo plan, int threads)
     : program_(std::move(program)), plan_(std::move(plan)), threads_(threads) {
-  for (const v1::TensorInfo& info : plan_.inputs) {
-    inputs_.emplace_back(info.dtype, Shape(info.shape));
-    input_refs_.push_back({info.dtype, info.shape, inputs_.back().data()});
-  }
+  bind();
 }
 
 Result<Session> Session::of_program(const v1::CompiledModel& compiled, const RunChoice& choice, int threads) {
@@ -260,6 +302,40 @@ Status Session::run_program() {
   return ok_status();
 }
 
+Status Session::resize(const std::vector<Shape>& shapes) {
+  const bool is_same = std::ranges::equal(shapes, inputs_, {}, {}, &Tensor::shape);
+  if (is_same) return ok_status();
+  std::vector<std::vector<std::int64_t>> all;
+  for (const Shape& shape : shapes) all.push_back(shape.to_vector());
+  if (context_) {
+    if (Status resized = context_->resize(all); !resized) return resized;
+    plan_ = context_->plan();
+  } else {
+    for (std::size_t i = 0; i < all.size(); ++i) plan_.inputs[i].shape = std::move(all[i]);
+  }
+  bind();
+  return ok_status();
+}
+
+Status Session::take(const std::vector<Tensor>& sample) {
+  std::vector<Shape> shapes;
+  for (const Tensor& tensor : sample) shapes.push_back(tensor.shape());
+  if (Status resized = resize(shapes); !resized) return resized;
+  fill_with(sample, inputs_);
+  return ok_status();
+}
+
+std::vector<InputSpec> Session::sample_inputs() const {
+  std::vector<InputSpec> inputs;
+  for (const v1::TensorInfo& input : plan_.inputs) inputs.push_back(input_spec(input, plan_.batch));
+  if (!model_) return inputs;
+  for (InputSpec& open : open_sample_inputs(model_->info())) {
+    const auto same = std::ranges::find(inputs, open.name, &InputSpec::name);
+    if (same != inputs.end()) same->open = std::move(open.open);
+  }
+  return inputs;
+}
+
 Status Session::run() {
   if (unpadded_) return unpadded_->run(input_refs_, output_refs_);
   return program_ ? run_program() : context_->run(input_refs_, output_refs_);
@@ -295,18 +371,12 @@ Status Session::skip_padding(const std::string& mask) {
 }
 
 Result<std::optional<Preprocess>> preprocess_for(const Session& session, const CompileRequest& request) {
-  if (!session.pictures()) return request.preprocess;
-  if (request.preprocess && *request.preprocess != *session.pictures()) {
-    return Error{.kind = ErrorKind::usage,
-                 .where = "--preprocess",
-                 .found = "another SPEC than the model computes inside",
-                 .expected = "that one, or none: octavo inspect tells it"};
-  }
-  return std::optional(without_values(*session.pictures()));
+  return preprocess_beside(session.pictures(), request);
 }
 
-void fill_with(const std::vector<Tensor>& sample, std::vector<Tensor>& inputs) {
-  for (std::size_t i = 0; i < sample.size(); ++i) std::memcpy(inputs[i].data(), sample[i].data(), sample[i].bytes());
+Result<std::optional<Preprocess>> preprocess_for(const v1::ModelInfo& info, const CompileRequest& request) {
+  const auto inside = pictures_of(info);
+  return inside ? preprocess_beside(*inside, request) : inside.errors();
 }
 
 Status fill_random(std::vector<Tensor>& tensors) {

@@ -62,6 +62,8 @@ class Session {
   static Result<Session> create(const v1::Model& model, const RunChoice& choice, const v1::ThreadPool* pool);
   const v1::PlanInfo& plan() const { return plan_; }
   int threads() const { return threads_; }
+  // The inputs as samples have them: with batch 1, other open sizes at those of the plan.
+  std::vector<InputSpec> sample_inputs() const;
   // What becomes of pictures inside, where the model takes them as they are.
   const std::optional<Preprocess>& pictures() const { return pictures_; }
   // Of the inputs, those that keep values from run to run.
@@ -72,6 +74,11 @@ class Session {
   // Of several parts.
   v1::Program& program() { return *program_; }
   std::uint64_t memory_bytes() const { return program_ ? program_->memory_bytes() : context_->memory_bytes(); }
+  // From now on `run` takes inputs of these shapes, and outputs are what they become: of a model with open sizes, whose
+  // inputs() and outputs() are others then; no work where they are as they were. Errors: those of Context::resize.
+  Status resize(const std::vector<Shape>& shapes);
+  // Inputs hold the sample from now on, at whose shapes `run` runs. Errors: those of resize().
+  Status take(const std::vector<Tensor>& sample);
   std::vector<Tensor>& inputs() { return inputs_; }
   const std::vector<Tensor>& outputs() const { return outputs_; }
   Status run();
@@ -86,6 +93,8 @@ class Session {
   Session(v1::Context context, v1::PlanInfo plan, std::optional<Preprocess> pictures, int threads);
   Session(v1::Program program, v1::PlanInfo plan, int threads);
   Status run_program();
+  // Memory for what the context, or the program, takes and gives at the sizes it has.
+  void bind();
   std::optional<v1::Context> context_;
   std::optional<v1::Program> program_;
   std::optional<v1::Model> model_;  // of the context
@@ -104,9 +113,11 @@ class Session {
 // How a picture becomes its input: what is left of a SPEC that is computed inside, else what the request says, if
 // anything. Error (usage): it says another one than is computed inside.
 Result<std::optional<Preprocess>> preprocess_for(const Session& session, const CompileRequest& request);
+Result<std::optional<Preprocess>> preprocess_for(const v1::ModelInfo& info, const CompileRequest& request);
 
-// Copies a sample, of the inputs' types and shapes, into them.
-void fill_with(const std::vector<Tensor>& sample, std::vector<Tensor>& inputs);
+// The inputs of a model with open sizes as samples have them: with batch 1, of other sizes no example.
+std::vector<InputSpec> open_sample_inputs(const v1::ModelInfo& info);
+
 // Fills tensors with seeded random numbers: what speed is measured on. Integers of 32 and 64 bits are 0, an index that
 // every table has.
 Status fill_random(std::vector<Tensor>& tensors);

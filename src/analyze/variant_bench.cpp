@@ -106,8 +106,8 @@ std::int64_t top(const std::vector<float>& outputs, std::int64_t scores) {
 }
 
 Status run_sample(Session& session, const std::vector<Tensor>& sample) {
-  fill_with(sample, session.inputs());
-  return session.run();
+  const Status taken = session.take(sample);
+  return taken ? session.run() : taken;
 }
 
 // On one thread, by the cost model.
@@ -165,6 +165,11 @@ Result<VariantBench> VariantBench::create(const v1::ModelSource& model, const Co
     bench.is_quantized_ = true;
     bench.groups_ = std::move(*arriving.groups);
     return bench;
+  }
+  if (!request.calibrate.empty()) {
+    auto samples = calibration_samples(model, bench.request_);
+    if (!samples) return samples.errors();
+    bench.request_.examples = std::move(samples->examples);
   }
   const auto quantized = quantize_file(model, bench.request_);
   if (!quantized) return quantized.errors();
@@ -263,12 +268,23 @@ Status VariantBench::open_samples_to_judge(const std::string& images, const std:
     references_.push_back(all_outputs(fp32_->session));
     if (progress) progress(static_cast<double>(i + 1) / static_cast<double>(source_->size()));
   }
-  if (const Status done = take_turns({fp32_.get()}, request_.seconds); !done) return done;
+  if (const Status done = time_runs({fp32_.get()}, request_.seconds); !done) return done;
   auto facts = judge_answers(fp32_->session);
   if (!facts) return facts.errors();
   in_fp32_ = *facts;
   in_fp32_.ms = fp32_->run_ms;
   return ok_status();
+}
+
+// At the planned shapes, whatever those of the last sample were.
+Status VariantBench::time_runs(const std::vector<VariantRun*>& variants, double seconds) const {
+  for (VariantRun* variant : variants) {
+    std::vector<Shape> planned;
+    for (const v1::TensorInfo& input : variant->session.plan().inputs)
+      planned.emplace_back(request_.options.planned_shapes.front().at(input.name));
+    if (const Status resized = variant->session.resize(planned); !resized) return resized;
+  }
+  return take_turns(variants, seconds);
 }
 
 Result<std::vector<Tensor>> VariantBench::sample(std::int64_t index) {
@@ -285,11 +301,11 @@ Result<std::vector<Tensor>> VariantBench::sample(std::int64_t index) {
 Result<VariantFacts> VariantBench::judge_answers(Session& session) {
   VariantFacts facts;
   double signal = 0.0, errors = 0.0;
-  const std::int64_t scores = session.outputs().empty() ? 0 : session.outputs()[0].elements();
   for (std::int64_t i = 0; i < samples(); ++i) {
     const auto inputs = sample(i);
     if (!inputs) return inputs.errors();
     if (const Status done = run_sample(session, *inputs); !done) return done.errors();
+    const std::int64_t scores = session.outputs().empty() ? 0 : session.outputs()[0].elements();
     const std::vector<float>& wanted = references_[static_cast<std::size_t>(i)];
     const std::vector<float> found = all_outputs(session);
     for (std::size_t k = 0; k < wanted.size(); ++k) {
@@ -319,7 +335,7 @@ Result<VariantFacts> VariantBench::judge(const Variant& variant) {
   if (!facts) return facts;
   for (int measurement = 0; measurement < 2; ++measurement) {
     run->run_ms = fp32_->run_ms = kNever;
-    if (const Status done = take_turns({&*run, fp32_.get()}, request_.seconds / 4); !done) return done.errors();
+    if (const Status done = time_runs({&*run, fp32_.get()}, request_.seconds / 4); !done) return done.errors();
     facts->ms = std::max(facts->ms, run->run_ms / std::max(fp32_->run_ms, 1e-9) * in_fp32_.ms);
   }
   return facts;

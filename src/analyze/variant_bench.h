@@ -83,6 +83,7 @@ class VariantBench {
   Result<VariantRun> run_of(const v1::CompiledModel& compiled) const;
   Result<std::vector<Tensor>> sample(std::int64_t index);
   Result<VariantFacts> judge_answers(Session& session);
+  Status time_runs(const std::vector<VariantRun*>& variants, double seconds) const;
 
   v1::ModelSource model_;
   std::string calibrate_;      // where the samples are

@@ -50,8 +50,11 @@ bool is_compiled(const ModelSource& source);
 struct OwnOptions {
   std::shared_ptr<const SampleSource> samples;  // instead of CompileOptions::samples: folders of images, .npz, ...
   bool expects_samples = false;                 // they are opened once the inputs are known
-  std::vector<std::string> notes;               // for every plan
-  bool is_for_others = false;                   // quantize(): only what QDQ files say, QuantizeOptions::is_standard
+  // What open sizes are taken to be where a question is answered for them and no shapes are planned, where the file has
+  // a meaning at that: the shapes that most samples have. Of a first dimension: as CompileOptions::planned_shapes says.
+  InputShapes examples = {};
+  std::vector<std::string> notes;  // for every plan
+  bool is_for_others = false;      // quantize(): only what QDQ files say, QuantizeOptions::is_standard
   // compile(): CompileOptions::batches are what the inputs at hand seem to be, which a program takes as they come.
   bool guesses_batch = false;
   // compile(): where sizes stay open and nothing asks for plans, there is one of examples, of which a note tells.
@@ -66,9 +69,13 @@ Result<QuantizedModel> quantize(const ModelSource& source, const CompileOptions&
 // "x=1x3x224x224, y=1x8"
 std::string text_of(const InputShapes& shapes);
 
+// Of the inputs of a graph that import_for_samples made: with batch 1, and what else is open at its example.
+InputShapes example_shapes(const Graph& graph);
+
 // The file as compile() reads it: sizes that it leaves open stay so.
 Result<ImportedModel> import_open(const ModelSource& source, const CompileOptions& options, const OwnOptions& own = {});
-// The network whose inputs take samples; of a model of several parts a graph of its inputs alone.
+// The network whose inputs take samples, with open sizes; of a model of several parts, and of a file that has no
+// meaning at any example of its sizes (it may at those of samples), a graph of its inputs alone.
 Result<ImportedModel> import_for_samples(const ModelSource& source, const CompileOptions& options,
                                          const OwnOptions& own = {});
 

@@ -86,7 +86,7 @@ SizeValues example_sizes(const Graph& graph) {
 }
 
 InputShapes shapes_at(const Graph& graph, const SizeValues& sizes) {
-  SizeProgram program = graph.sizes()->program();
+  SizeProgram program = graph.sizes() == nullptr ? SizeProgram{} : graph.sizes()->program();
   program.conditions.clear();
   const auto table = Sizes::restored(std::move(program));
   const auto values = table ? (*table)->evaluate(sizes) : table.errors();
@@ -96,6 +96,10 @@ InputShapes shapes_at(const Graph& graph, const SizeValues& sizes) {
     for (const Dim& dim : graph.fact(input).shape) shape.push_back(values ? dim.at(*values) : dim.example());
   }
   return shapes;
+}
+
+InputShapes example_shapes(const Graph& graph) {
+  return shapes_at(graph, graph.sizes() == nullptr ? SizeValues{} : example_sizes(graph));
 }
 
 std::string text_of(const InputShapes& shapes) {

@@ -18,7 +18,7 @@ using SizeValues = std::vector<std::int64_t>;
 // Batch 1, or the least there is; what else is open at the size that is its example. Of a graph with open sizes.
 SizeValues example_sizes(const Graph& graph);
 
-// Of its inputs at these sizes.
+// Of its inputs at these sizes, of which a graph without open ones has none.
 InputShapes shapes_at(const Graph& graph, const SizeValues& sizes);
 
 // Those of the shapes, or of the batches where there are none and nothing else is open; else none. One, of nothing, for

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "api/quantizer.h"
-#include "base/input_sizes.h"
+#include "quantize/sample_sizes.h"
 #include "run/access.h"
 
 namespace octavo::v1 {
@@ -42,16 +42,6 @@ void keep(Calls& calls, std::span<const ConstTensorView> inputs) {
     call.push_back(Tensor::copy_of(inputs[i]));
   }
   calls.push_back(std::move(call));
-}
-
-Result<SizeValues> sizes_of_call(const Graph& graph, const std::vector<Tensor>& call) {
-  if (graph.sizes() == nullptr) return SizeValues();
-  std::vector<SizedInput> inputs;
-  for (std::size_t i = 0; i < call.size(); ++i) {
-    const Value& value = graph.value(graph.inputs()[i]);
-    inputs.push_back({value.name, value.fact.shape.to_vector(), &call[i].shape()});
-  }
-  return sizes_of(*graph.sizes(), inputs);
 }
 
 // "224"; of anything else, which is a size that is open, 1 where it is the batch.
@@ -111,7 +101,9 @@ Result<std::vector<NetworkSamples>> samples_of_networks(const CompiledModel& pro
   std::vector<NetworkSamples> found(networks.size());
   for (std::size_t i = 0; i < networks.size(); ++i) {
     if (calls[i].empty()) continue;
-    auto sizes = sizes_of_call(networks[i], calls[i][0]);
+    std::vector<Shape> shapes;
+    for (const Tensor& tensor : calls[i][0]) shapes.push_back(tensor.shape());
+    auto sizes = sizes_at(networks[i], shapes);
     if (!sizes) return sizes.errors();
     found[i] = {std::make_shared<const KeptSamples>(std::move(calls[i])), std::move(*sizes)};
   }

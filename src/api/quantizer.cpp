@@ -114,7 +114,7 @@ void refuse_float_ends(const std::string& path, const Graph& graph, Errors& erro
 namespace {
 
 ImportOptions import_options(const CompileOptions& options, const OwnOptions& own) {
-  return {.examples = options.planned_shapes.empty() ? InputShapes{} : options.planned_shapes.front(),
+  return {.examples = options.planned_shapes.empty() ? own.examples : options.planned_shapes.front(),
           .shapes = options.shapes,
           .dequantizes_dynamic = has_calibration(options, own) || options.precision == Precision::fp32,
           .seed = options.seed,
@@ -129,6 +129,7 @@ ImportOptions open_import_options(const CompileOptions& options, const OwnOption
 }
 
 Result<ImportedModel> import_source(const ModelSource& source, const ImportOptions& options) {
+  if (options.inputs != nullptr) *options.inputs = Graph();
   return source.bytes ? import_model(*source.bytes, source.name, options) : import_model(source.name, options);
 }
 
@@ -162,7 +163,17 @@ constexpr std::int64_t kSoundPiece = 512, kSoundSecond = 16000;
 }  // namespace
 
 Result<ImportedModel> Quantizer::import_open() const {
-  ImportOptions import = open_import_options(options_, own_);
+  const ImportOptions import = open_import_options(options_, own_);
+  auto imported = import_open(import);
+  if (imported || own_.examples.empty() || !options_.planned_shapes.empty()) return imported;
+  // Samples have shapes at which the file has no meaning: where it has one at others, the error is of the sample.
+  ImportOptions usual = import;
+  usual.examples.clear();
+  auto other = import_open(std::move(usual));
+  return other ? std::move(other) : std::move(imported);
+}
+
+Result<ImportedModel> Quantizer::import_open(ImportOptions import) const {
   std::vector<std::shared_ptr<const Sizes>> tables;
   import.tables = &tables;
   auto imported = import_source(source_, import);
@@ -211,16 +222,17 @@ Result<ImportedModel> Quantizer::import_for(std::int64_t batch) const {
 }
 
 Result<ImportedModel> Quantizer::import_for_samples() const {
-  auto imported = import_open();
-  if (!imported) return imported;
-  if (imported->program) {
-    auto inputs = inputs_of_program(imported->program->program, source_.name);
-    if (!inputs) return inputs.errors();
-    imported->graph = std::move(*inputs);
-    return imported;
-  }
-  const Status closed = close_for_samples(imported->graph);
-  return closed ? std::move(imported) : closed.errors();
+  ImportOptions import = open_import_options(options_, own_);
+  Graph alone;
+  import.inputs = &alone;
+  auto imported = import_open(std::move(import));
+  if (!imported && alone.sizes() != nullptr)
+    return ImportedModel{.graph = std::move(alone), .dialect = "", .program = std::nullopt};
+  if (!imported || !imported->program) return imported;
+  auto inputs = inputs_of_program(imported->program->program, source_.name);
+  if (!inputs) return inputs.errors();
+  imported->graph = std::move(*inputs);
+  return imported;
 }
 
 Result<ImportedModel> import_open(const ModelSource& source, const CompileOptions& options, const OwnOptions& own) {
@@ -280,26 +292,27 @@ Status Quantizer::close_for_samples(Graph& graph) const {
   return values ? graph.close(*values) : values.errors();
 }
 
-// Samples have batch 1: what they teach serves every batch.
+// What samples teach serves every size.
 Result<QuantizeReport> Quantizer::quantize(Graph& graph) {
   if (!has_calibration(options_, own_)) {
     return usage(source_.name, "an fp32 model and no calibration data",
                  "--calibrate PATH, --scales F or --activations per-token for int8, or --precision fp32");
   }
   if (!calibrated_ && options_.calibrated) calibrated_ = Access::of(options_.calibrated);
-  std::shared_ptr<const SampleSource> source = std::make_shared<const FunctionSource>(FunctionSource({}, graph));
-  if (!calibrated_) {
+  const FunctionSource none({}, graph);
+  std::shared_ptr<const SampleSource> source = calibrated_ ? nullptr : own_.samples;
+  if (!calibrated_ && !source) {
     Graph one = graph;
     if (const Status closed = close_for_samples(one); !closed) return closed.errors();
     if (options_.activations == Activations::per_token && !has_ranges(options_, own_)) drawn_ = drawn_ids(one);
-    source = drawn_ ? drawn_ : own_.samples;
+    source = drawn_;
     if (!source) source = std::make_shared<const FunctionSource>(options_.samples, one);
   }
   QuantizeOptions options = quantize_options();
   options.calibrated = calibrated_;
   options.monitor = monitor_;
   if (graph.sizes() != nullptr) options.sample_sizes = example_sizes(graph);
-  auto report = octavo::quantize(graph, *source, options);
+  auto report = octavo::quantize(graph, source ? *source : none, options);
   if (!report) return report;
   if (!calibrated_) samples_ = report->samples;
   calibrated_ = report->calibrated;

@@ -42,7 +42,8 @@ class Quantizer {
   Result<ImportedModel> import_open() const;
   // What the file means at sizes at which what import_open gave does not hold.
   std::vector<Graph> import_others(const Graph& first) const;
-  // As import_open at the sizes that samples have.
+  // As import_open at the sizes that samples have; of a model of several parts, and of a file that has no meaning at any
+  // example of its sizes, a graph of its inputs alone.
   Result<ImportedModel> import_for_samples() const;
   // Puts pairs into an fp32 graph that import_for or import_open made.
   Result<QuantizeReport> quantize(Graph& graph);
@@ -52,9 +53,10 @@ class Quantizer {
   Result<std::shared_ptr<const SampleSource>> samples_of_program(const octavo::Program& program) const;
 
  private:
+  Result<ImportedModel> import_open(ImportOptions import) const;
   QuantizeOptions quantize_options() const;
   QuantizeOptions given_options() const;
-  // At example_sizes: scales do not depend on the size.
+  // At example_sizes: those of samples that say no shapes.
   Status close_for_samples(Graph& graph) const;
 
   const ModelSource& source_;

@@ -98,6 +98,8 @@ Result<std::vector<SampleInput>> sample_inputs(const GivenModel& model, const st
   for (const InputSpec& spec : *specs) {
     const auto dims = spec.shape.dims();
     inputs.push_back({spec.name, spec.dtype, {dims.begin(), dims.end()}});
+    for (std::size_t axis = 1; axis < dims.size(); ++axis)
+      inputs.back().is_open = inputs.back().is_open || spec.is_open(axis);
   }
   return inputs;
 }

@@ -36,6 +36,7 @@ struct SampleInput {
   std::string name;
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
+  bool is_open = false;  // samples may have several shapes, whatever the batch
 };
 
 // `words`: options of `octavo compile` that say how, as {"--precision", "int8", "--calibrate", "images"}, none that

@@ -34,16 +34,29 @@ struct Entrant {
   std::optional<Preprocess> preprocess;
 };
 
-std::vector<InputSpec> sample_inputs(const v1::PlanInfo& plan) {
-  std::vector<InputSpec> inputs;
-  for (const v1::TensorInfo& info : plan.inputs) inputs.push_back(input_spec(info, plan.batch));
-  return inputs;
+// Those of the first sample, in a batch of the size that is asked for.
+Result<v1::InputShapes> shapes_of_first(const v1::ModelInfo& info, const CompileRequest& request,
+                                        const EvaluateArguments& arguments) {
+  const auto preprocess = preprocess_for(info, request);
+  if (!preprocess) return preprocess.errors();
+  const std::vector<InputSpec> inputs = open_sample_inputs(info);
+  const auto data = open_labelled(arguments.images, arguments.labels, inputs, {.preprocess = *preprocess});
+  if (!data) return data.errors();
+  const auto first = data->samples->shapes(0);
+  if (!first) return first.errors();
+  v1::InputShapes shapes;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    shapes[inputs[i].name] = (*first)[i].to_vector();
+    if (inputs[i].is_open(0)) shapes[inputs[i].name][0] = request.plan.batch.value_or(1);
+  }
+  return shapes;
 }
 
-Result<Entrant> enter(const std::string& model, const CompileRequest& request) {
-  auto session = open_session(model, request, {});
+Result<Entrant> enter(const std::string& model, const CompileRequest& request, const EvaluateArguments& arguments) {
+  auto session = open_session(model, request, {},
+                              [&](const v1::ModelInfo& info) { return shapes_of_first(info, request, arguments); });
   if (!session) return session.errors();
-  auto inputs = sample_inputs(session->plan());
+  auto inputs = session->sample_inputs();
   const auto preprocess = preprocess_for(*session, request);
   if (!preprocess) return preprocess.errors();
   return Entrant{std::filesystem::path(model).filename().string(), std::move(*session), std::move(inputs), *preprocess};
@@ -128,7 +141,7 @@ int evaluate(const EvaluateArguments& arguments) {
   warn_of_random(*request);
   std::vector<Entrant> entrants;
   for (const std::string& model : arguments.models) {
-    auto entrant = enter(model, *request);
+    auto entrant = enter(model, *request, arguments);
     if (!entrant) return report(entrant.errors());
     entrants.push_back(std::move(*entrant));
   }

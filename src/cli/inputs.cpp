@@ -148,7 +148,8 @@ Result<GivenInputs> read_inputs(const std::vector<std::string>& arguments) {
   return inputs;
 }
 
-Result<Session> open_session(const std::string& path, CompileRequest request, const GivenInputs& given) {
+Result<Session> open_session(const std::string& path, CompileRequest request, const GivenInputs& given,
+                             const FindShapes& find_shapes) {
   const bool is_asked = request.plan.batch.has_value(), is_compiled_here = !v1::is_compiled(path);
   if (const auto batch = batch_of(given); batch && !is_asked) {
     request.plan.batch = batch;
@@ -162,6 +163,11 @@ Result<Session> open_session(const std::string& path, CompileRequest request, co
   RunChoice choice = choice_of(path, request);
   if (choice.shapes.empty()) choice.shapes = shapes_for(info, given);
   if (choice.shapes.empty()) choice.shapes = shapes_of_crop(info, request);
+  if (choice.shapes.empty() && info.plans.empty() && !info.sizes.empty() && find_shapes) {
+    auto found = find_shapes(info);
+    if (!found) return found.errors();
+    choice.shapes = std::move(*found);
+  }
   // What is the only plan needs no choice; a wrong shape is then reported with the tensor's name.
   const bool is_only = is_compiled_here || (!is_asked && (!choice.shapes.empty() || info.plans.size() == 1));
   if (is_only) choice.plan.batch.reset();

@@ -3,6 +3,7 @@
 #define OCTAVO_CLI_INPUTS_H_
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,9 +23,13 @@ using GivenInputs = std::map<std::string, GivenInput>;
 // reading.
 Result<GivenInputs> read_inputs(const std::vector<std::string>& arguments);
 
+// Shapes at which to run a model that leaves sizes open and has no plan; none: nobody knows.
+using FindShapes = std::function<Result<v1::InputShapes>(const v1::ModelInfo& info)>;
+
 // The model at `path`, opened or compiled, for these inputs. Of open sizes those that --shape says, else those of the
-// arrays, else those that SPEC crops pictures to, else those of the file's first plan.
-Result<Session> open_session(const std::string& path, CompileRequest request, const GivenInputs& given);
+// arrays, else those that SPEC crops pictures to, else those of the file's first plan, else what `find_shapes` says.
+Result<Session> open_session(const std::string& path, CompileRequest request, const GivenInputs& given,
+                             const FindShapes& find_shapes = {});
 
 // Copies arrays into the session's inputs, and what preprocess_for makes of pictures. Error (usage): a missing, unknown
 // or unfitting one.

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/random.h"
+#include "data/combined_samples.h"
 #include "data/image_decode.h"
 #include "data/npy.h"
 #include "data/token_rows.h"
@@ -36,18 +37,20 @@ std::optional<Error> check_finite(const Tensor& tensor, const std::string& where
                     "finite numbers");
 }
 
+// The shape under which an array of this one is the input's.
+Result<Shape> fitting_shape(const Shape& found, const InputSpec& input, const std::string& where) {
+  if (const auto shape = shape_as(input, found)) return *shape;
+  return data_error(where, "shape " + found.to_string(), input.shape_text() + " for input '" + input.name + "'");
+}
+
 // The same elements under the input's shape, with or without its batch axis; f64 becomes f32.
 Result<Tensor> fit(const Tensor& tensor, const InputSpec& input, const std::string& where) {
-  const auto dims = input.shape.dims();
-  const bool fits =
-      tensor.shape() == input.shape || (!dims.empty() && dims[0] == 1 && tensor.shape() == Shape(dims.subspan(1)));
-  if (!fits)
-    return data_error(where, "shape " + tensor.shape().to_string(),
-                      input.shape.to_string() + " for input '" + input.name + "'");
-  Tensor result = tensor.reshaped(input.shape);
+  const auto shape = fitting_shape(tensor.shape(), input, where);
+  if (!shape) return shape.errors();
+  Tensor result = tensor.reshaped(*shape);
   const bool is_quantized_here = input.scale && is_float(tensor.dtype());
   if (tensor.dtype() == DType::f64 && (input.dtype == DType::f32 || is_quantized_here))
-    result = Tensor::of<float>(input.shape, to_floats(tensor.view()));
+    result = Tensor::of<float>(*shape, to_floats(tensor.view()));
   if (is_quantized_here && result.dtype() == DType::f32) {
     if (auto error = check_finite(result, where)) return *error;
     return quantized(result, *input.scale);
@@ -79,6 +82,13 @@ class ImageFiles final : public SampleSource {
     if (!tensor) return tensor.errors();
     return std::vector<Tensor>{std::move(*tensor)};
   }
+  Result<std::vector<Shape>> shapes(std::int64_t index) const override {
+    if (!takes_own_sizes(input_, preprocess_)) return std::vector<Shape>{shape_of_picture(input_, 0, 0, preprocess_)};
+    const auto image = read_image(paths_[static_cast<std::size_t>(index)]);
+    if (!image) return image.errors();
+    return std::vector<Shape>{shape_of_picture(input_, image->width, image->height, preprocess_)};
+  }
+  std::string name(std::int64_t index) const override { return paths_[static_cast<std::size_t>(index)]; }
 
  private:
   std::vector<std::string> paths_;
@@ -98,6 +108,15 @@ class NpyFiles final : public SampleSource {
     if (!tensor) return tensor.errors();
     return std::vector<Tensor>{std::move(*tensor)};
   }
+  Result<std::vector<Shape>> shapes(std::int64_t index) const override {
+    const std::string path = name(index);
+    const auto array = open_npy(path);
+    if (!array) return array.errors();
+    auto shape = fitting_shape(array->shape(), input_, path);
+    if (!shape) return shape.errors();
+    return std::vector<Shape>{std::move(*shape)};
+  }
+  std::string name(std::int64_t index) const override { return paths_[static_cast<std::size_t>(index)]; }
 
  private:
   std::vector<std::string> paths_;
@@ -108,7 +127,7 @@ class NpyFiles final : public SampleSource {
 bool holds_images(const StoredArray& array, const InputSpec& input, const std::optional<Preprocess>& preprocess) {
   const Shape& shape = array.shape();
   const bool is_sample_itself = shape.rank() > 0 && input.dtype == DType::u8 &&
-                                Shape(shape.dims().subspan(1)) == Shape(input.shape.dims().subspan(1)) &&
+                                shape_as(input, Shape(shape.dims().subspan(1))) &&
                                 !(preprocess && takes_real_values(input, *preprocess));
   return array.dtype() == DType::u8 && shape.rank() == 4 && (shape[3] == 1 || shape[3] == 3) && !is_sample_itself;
 }
@@ -141,15 +160,29 @@ class Arrays final : public SampleSource {
     }
     return sample;
   }
+  Result<std::vector<Shape>> shapes(std::int64_t index) const override {
+    std::vector<Shape> shapes;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      auto shape = shape_of_one(arrays_[i], inputs_[i], name(index));
+      if (!shape) return shape.errors();
+      shapes.push_back(std::move(*shape));
+    }
+    return shapes;
+  }
+  std::string name(std::int64_t index) const override { return path_ + ": sample " + std::to_string(index); }
 
  private:
+  Result<Shape> shape_of_one(const StoredArray& array, const InputSpec& input, const std::string& where) const {
+    const Shape slice(array.shape().dims().subspan(1));
+    if (!holds_images(array, input, preprocess_)) return fitting_shape(slice, input, where);
+    return shape_of_picture(input, static_cast<int>(slice[1]), static_cast<int>(slice[0]), *preprocess_);
+  }
   Result<Tensor> one(const StoredArray& array, const InputSpec& input, std::int64_t index) const {
     const auto slice = array.slice(index);
     if (!slice) return slice.errors();
-    const std::string where = path_ + ": sample " + std::to_string(index);
-    if (!holds_images(array, input, preprocess_)) return fit(*slice, input, where);
+    if (!holds_images(array, input, preprocess_)) return fit(*slice, input, name(index));
     const Picture image = image_of(*slice);
-    const auto wanted = image_input_of(input.shape, *preprocess_);
+    const auto wanted = image_input_of(shape_of_picture(input, image.width, image.height, *preprocess_), *preprocess_);
     if (!wanted) return wanted.errors();
     // Small sets such as CIFAR are stored at the network's size: those are taken as they are.
     const bool has_size = image.width == wanted->width && image.height == wanted->height && !preprocess_->resize;
@@ -167,6 +200,11 @@ class RandomSamples final : public SampleSource {
  public:
   RandomSamples(std::vector<InputSpec> inputs, std::int64_t count) : inputs_(std::move(inputs)), count_(count) {}
   std::int64_t size() const override { return count_; }
+  Result<std::vector<Shape>> shapes(std::int64_t) const override {
+    std::vector<Shape> shapes;
+    for (const InputSpec& input : inputs_) shapes.push_back(input.shape);
+    return shapes;
+  }
   Result<std::vector<Tensor>> sample(std::int64_t index) const override {
     SplitMix random(static_cast<std::uint64_t>(index + 1));
     std::vector<Tensor> sample;
@@ -194,31 +232,36 @@ class RandomSamples final : public SampleSource {
   std::int64_t count_;
 };
 
-// Some samples of another source, spread evenly.
-class Spread final : public SampleSource {
- public:
-  Spread(std::unique_ptr<SampleSource> all, std::int64_t count) : all_(std::move(all)), count_(count) {}
-  std::int64_t size() const override { return count_; }
-  Result<std::vector<Tensor>> sample(std::int64_t index) const override {
-    return all_->sample(index * all_->size() / count_);
-  }
-
- private:
-  std::unique_ptr<SampleSource> all_;
-  std::int64_t count_;
-};
-
 using Opened = Result<std::unique_ptr<SampleSource>>;
+
+// That pictures have a size as the input, which takes images.
+Status check_picture_size(const InputSpec& input, const Preprocess& preprocess, const std::string& where) {
+  const Shape shape = shape_of_picture(input, 1, 1, preprocess);
+  const auto dims = shape.dims();
+  if (input.has_open_axis() && std::find(dims.begin(), dims.end(), 0) != dims.end()) {
+    return Error{.kind = ErrorKind::usage,
+                 .where = where,
+                 .found = "pictures for input '" + input.name + "' of open sizes (" + input.shape_text() + ")",
+                 .expected = "numbers for them (--shape), or of --preprocess crop=N, or resize=0 for their own"};
+  }
+  const auto image = image_input_of(shape, preprocess);
+  return image ? ok_status() : Status(image.errors());
+}
 
 Opened open_image_files(std::vector<std::string> paths, const std::vector<InputSpec>& inputs,
                         const SampleOptions& options, const std::string& where) {
   if (inputs.size() != 1)
     return data_error(where, "images for a model with " + std::to_string(inputs.size()) + " inputs",
-                      "an .npz with one array per input");
+                      ".npz files with one array per input");
   if (!options.preprocess) return needs_preprocess(where);
-  const auto input = image_input_of(inputs[0].shape, *options.preprocess);
-  if (!input) return input.errors();
+  if (const Status sized = check_picture_size(inputs[0], *options.preprocess, where); !sized) return sized.errors();
   return Opened(std::make_unique<ImageFiles>(std::move(paths), inputs[0], *options.preprocess));
+}
+
+Opened open_npy_files(std::vector<std::string> paths, const std::vector<InputSpec>& inputs, const std::string& where) {
+  if (inputs.size() == 1) return Opened(std::make_unique<NpyFiles>(std::move(paths), inputs[0]));
+  return data_error(where, ".npy files for a model with " + std::to_string(inputs.size()) + " inputs",
+                    ".npz files with one array per input");
 }
 
 Opened open_tokens(const std::vector<std::string>& paths, const std::vector<InputSpec>& inputs) {
@@ -229,31 +272,6 @@ Opened open_tokens(const std::vector<std::string>& paths, const std::vector<Inpu
     files.push_back({path, std::move(*arrays)});
   }
   return token_rows(files, inputs);
-}
-
-Opened open_folder(const std::string& path, const std::vector<InputSpec>& inputs, const SampleOptions& options) {
-  std::vector<std::string> images;
-  std::vector<std::string> arrays;
-  std::vector<std::string> archives;
-  std::error_code error;
-  for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
-    if (is_image_name(it->path().string())) images.push_back(it->path().string());
-    else if (lower_extension(it->path()) == ".npy") arrays.push_back(it->path().string());
-    else if (lower_extension(it->path()) == ".npz") archives.push_back(it->path().string());
-  }
-  if (error) return Error{.kind = ErrorKind::resource, .where = path, .found = "cannot be read: " + error.message()};
-  std::sort(images.begin(), images.end());
-  std::sort(arrays.begin(), arrays.end());
-  std::sort(archives.begin(), archives.end());
-  if (!archives.empty() && images.empty() && arrays.empty() && take_tokens(inputs))
-    return open_tokens(archives, inputs);
-  if (!images.empty() && !arrays.empty()) return data_error(path, "images and .npy files", "one kind of samples");
-  if (!images.empty()) return open_image_files(std::move(images), inputs, options, path);
-  if (arrays.empty()) return data_error(path, "no samples", "images (.jpg, .png, .bmp) or .npy files");
-  if (inputs.size() != 1)
-    return data_error(path, ".npy files for a model with " + std::to_string(inputs.size()) + " inputs",
-                      "an .npz with one array per input");
-  return Opened(std::make_unique<NpyFiles>(std::move(arrays), inputs[0]));
 }
 
 // The array of an .npz that feeds an input, or nullptr.
@@ -282,16 +300,52 @@ Opened open_arrays(const std::map<std::string, StoredArray>& arrays, const std::
                             std::to_string(array->shape()[0]) + " samples",
                         "equal counts");
     }
-    if (holds_images(*array, input, options.preprocess) && !options.preprocess) return needs_preprocess(path);
+    if (holds_images(*array, input, options.preprocess)) {
+      if (!options.preprocess) return needs_preprocess(path);
+      if (const Status sized = check_picture_size(input, *options.preprocess, path); !sized) return sized.errors();
+    }
     chosen.push_back(*array);
   }
   if (chosen.empty()) return data_error(path, "samples for a model without inputs", "a model with inputs");
   return Opened(std::make_unique<Arrays>(std::move(chosen), inputs, path, options.preprocess));
 }
 
-Opened limited(Opened opened, std::int64_t limit) {
-  if (!opened || limit <= 0 || (*opened)->size() <= limit) return opened;
-  return Opened(std::make_unique<Spread>(std::move(*opened), limit));
+// Each as open_arrays takes it.
+Opened open_archives(const std::vector<std::string>& paths, const std::vector<InputSpec>& inputs,
+                     const SampleOptions& options) {
+  return samples_of_files(paths, [inputs, options](const std::string& path) {
+    const auto arrays = open_npz(path);
+    return arrays ? open_arrays(*arrays, path, inputs, options) : Opened(arrays.errors());
+  });
+}
+
+// By kind, each sorted.
+struct FolderOfSamples {
+  std::vector<std::string> images, arrays, archives;
+};
+
+Result<FolderOfSamples> list_folder(const std::string& path) {
+  FolderOfSamples folder;
+  std::error_code error;
+  for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
+    if (is_image_name(it->path().string())) folder.images.push_back(it->path().string());
+    else if (lower_extension(it->path()) == ".npy") folder.arrays.push_back(it->path().string());
+    else if (lower_extension(it->path()) == ".npz") folder.archives.push_back(it->path().string());
+  }
+  if (error) return Error{.kind = ErrorKind::resource, .where = path, .found = "cannot be read: " + error.message()};
+  for (auto* files : {&folder.images, &folder.arrays, &folder.archives}) std::sort(files->begin(), files->end());
+  return folder;
+}
+
+Opened open_folder(const std::string& path, const std::vector<InputSpec>& inputs, const SampleOptions& options) {
+  auto folder = list_folder(path);
+  if (!folder) return folder.errors();
+  auto& [images, arrays, archives] = *folder;
+  if (!images.empty() && !arrays.empty()) return data_error(path, "images and .npy files", "one kind of samples");
+  if (!images.empty()) return open_image_files(std::move(images), inputs, options, path);
+  if (!arrays.empty()) return open_npy_files(std::move(arrays), inputs, path);
+  if (archives.empty()) return data_error(path, "no samples", "images (.jpg, .png, .bmp), .npy or .npz files");
+  return take_tokens(inputs) ? open_tokens(archives, inputs) : open_archives(archives, inputs, options);
 }
 
 Opened open_all(const std::string& path, const std::vector<InputSpec>& inputs, const SampleOptions& options) {
@@ -364,51 +418,74 @@ Result<LabelledSamples> open_labelled_folder(const std::string& images, const st
       return data_error(labels, "'" + line.file + "', which is not in " + images, "files of that folder");
     result.labels.push_back(line.label);
   }
-  auto opened = limited(open_image_files(std::move(paths), inputs, options, images), options.limit);
+  const bool are_arrays =
+      std::all_of(paths.begin(), paths.end(), [](const std::string& path) { return lower_extension(path) == ".npy"; });
+  auto opened = are_arrays ? open_npy_files(std::move(paths), inputs, images)
+                           : open_image_files(std::move(paths), inputs, options, images);
   if (!opened) return opened.errors();
-  result.samples = std::move(*opened);
+  result.samples = limited(std::move(*opened), options.limit);
   result.labels = spread(result.labels, options.limit);
   return result;
 }
 
-Result<LabelledSamples> open_labelled_arrays(const std::string& path, const std::vector<InputSpec>& inputs,
-                                             const SampleOptions& options) {
+// The classes in the array `labels` of an .npz, and its other arrays as samples.
+Opened open_labelled_archive(const std::string& path, const std::vector<InputSpec>& inputs,
+                             const SampleOptions& options, std::vector<std::int64_t>& classes) {
   auto arrays = open_npz(path);
   if (!arrays) return arrays.errors();
   const auto labels = arrays->find("labels");
   if (labels == arrays->end()) return data_error(path, "no array 'labels'", "the class of each sample");
   const auto values = labels->second.whole();
   if (!values) return values.errors();
-  const std::vector<std::int64_t> classes = to_int64s(values->view());
+  classes = to_int64s(values->view());
   arrays->erase(labels);
   arrays->erase("calibration");
   auto opened = open_arrays(*arrays, path, inputs, options);
-  if (!opened) return opened.errors();
-  if ((*opened)->size() != static_cast<std::int64_t>(classes.size())) {
-    return data_error(path,
-                      std::to_string((*opened)->size()) + " samples and " + std::to_string(classes.size()) + " labels",
-                      "equal counts");
+  if (!opened || (*opened)->size() == static_cast<std::int64_t>(classes.size())) return opened;
+  return data_error(path,
+                    std::to_string((*opened)->size()) + " samples and " + std::to_string(classes.size()) + " labels",
+                    "equal counts");
+}
+
+Result<LabelledSamples> open_labelled_archives(const std::vector<std::string>& paths,
+                                               const std::vector<InputSpec>& inputs, const SampleOptions& options) {
+  std::vector<std::int64_t> labels;
+  for (const std::string& path : paths) {
+    std::vector<std::int64_t> classes;
+    const auto opened = open_labelled_archive(path, inputs, options, classes);
+    if (!opened) return opened.errors();
+    labels.insert(labels.end(), classes.begin(), classes.end());
   }
-  opened = limited(std::move(opened), options.limit);
-  return LabelledSamples{std::move(*opened), spread(classes, options.limit)};
+  auto samples = samples_of_files(paths, [inputs, options](const std::string& path) {
+    std::vector<std::int64_t> known;
+    return open_labelled_archive(path, inputs, options, known);
+  });
+  if (!samples) return samples.errors();
+  return LabelledSamples{limited(std::move(*samples), options.limit), spread(labels, options.limit)};
 }
 
 }  // namespace
 
 Result<std::unique_ptr<SampleSource>> open_samples(const std::string& path, const std::vector<InputSpec>& inputs,
                                                    const SampleOptions& options) {
-  return limited(open_all(path, inputs, options), options.limit);
+  auto opened = open_all(path, inputs, options);
+  return opened ? Opened(limited(std::move(*opened), options.limit)) : std::move(opened);
 }
 
 Result<LabelledSamples> open_labelled(const std::string& images, const std::string& labels,
-                                      const std::vector<InputSpec>& inputs, const SampleOptions& options) {
-  if (lower_extension(images) == ".npz") return open_labelled_arrays(images, inputs, options);
-  if (labels.empty())
-    return Error{.kind = ErrorKind::usage,
-                 .where = "--labels",
-                 .found = "nothing",
-                 .expected = "a file of lines 'file class' beside a folder of images"};
-  return open_labelled_folder(images, labels, inputs, options);
+                                      const std::vector<InputSpec>& open_inputs, const SampleOptions& options) {
+  std::vector<InputSpec> inputs = open_inputs;
+  for (InputSpec& input : inputs) {
+    if (input.is_open(0)) input.open[0].reset();  // one sample, one class
+  }
+  if (lower_extension(images) == ".npz") return open_labelled_archives({images}, inputs, options);
+  if (!labels.empty()) return open_labelled_folder(images, labels, inputs, options);
+  const auto folder = list_folder(images);
+  if (folder && !folder->archives.empty()) return open_labelled_archives(folder->archives, inputs, options);
+  return Error{.kind = ErrorKind::usage,
+               .where = "--labels",
+               .found = "nothing",
+               .expected = "a file of lines 'file class' beside a folder of images"};
 }
 
 }  // namespace octavo

@@ -202,7 +202,12 @@ ValueId GraphBuilder::add_input(const DeclaredInput& input) {
     return {};
   }
   const auto shape = shape_of(input, place);
-  return shape ? graph.add_input(input.name, input.dtype, *shape) : ValueId{};
+  if (!shape) return {};
+  if (options.inputs != nullptr) {
+    options.inputs->set_sizes(graph.sizes());
+    options.inputs->add_input(input.name, input.dtype, *shape);
+  }
+  return graph.add_input(input.name, input.dtype, *shape);
 }
 
 void GraphBuilder::check_inputs(std::string hint) {

@@ -46,6 +46,8 @@ struct ImportOptions {
   std::optional<Profile> profile;     // rounding of quantized operators; none: that of the file's format
   std::map<std::string, Tensor>
       bound_inputs;  // inputs that become constants (a compiler needs them so); used by conformance tests
+  // Where it is set, it becomes a graph of the inputs alone, also of a file that is refused.
+  Graph* inputs = nullptr;
 };
 
 // What a file becomes whose control flow or shapes depend on data.

@@ -16,9 +16,15 @@ constexpr std::int64_t kRound = 16;
 
 class Calibrator {
  public:
-  Calibrator(const Graph& graph, const Watch& watch, const SampleSource& samples, const QuantizeOptions& options)
-      : graph_(graph), watch_(watch), samples_(samples), options_(options), locks_(watch.ranges.size()) {
-    statistics_.observers.assign(watch.ranges.size(), Observer(options.calibration));
+  Calibrator(const Graph& graph, const Watch& watch, const SampleSource& samples, const QuantizeOptions& options,
+             Statistics before)
+      : graph_(graph),
+        watch_(watch),
+        samples_(samples),
+        options_(options),
+        statistics_(std::move(before)),
+        locks_(watch.ranges.size()) {
+    statistics_.observers.resize(watch.ranges.size(), Observer(options.calibration));
     for (const std::int64_t sample : watch.mean_samples) statistics_.means[sample].resize(watch.means.size());
   }
 
@@ -51,7 +57,7 @@ class Calibrator {
  private:
   Result<std::vector<Tensor>> sample(std::int64_t index) {
     const std::lock_guard lock(mutex_);
-    const Status going_on = options_.monitor.at(Phase::calibrating, begun_++, samples_.size());
+    const Status going_on = options_.monitor.at(Phase::calibrating, statistics_.samples++, watch_.samples);
     if (!going_on) return going_on.errors();
     return checked_sample(graph_, samples_, index);
   }
@@ -75,8 +81,7 @@ class Calibrator {
     if (!done) return done;
     if (bad == watch_.ranges.size()) return ok_status();
     return Error{.kind = ErrorKind::invalid_input,
-                 .where = "calibration sample " + std::to_string(index) + ", value '" +
-                          graph_.value(watch_.ranges[bad]).name + "'",
+                 .where = samples_.name(index) + ", value '" + graph_.value(watch_.ranges[bad]).name + "'",
                  .found = "a value that is not finite",
                  .expected = "finite activations"};
   }
@@ -91,7 +96,6 @@ class Calibrator {
   std::vector<std::mutex> locks_;                   // by observer
   std::vector<std::vector<TensorRange>> of_round_;  // by sample of the round
   std::mutex mutex_;                                // of the source
-  std::int64_t begun_ = 0;
 };
 
 }  // namespace
@@ -114,7 +118,7 @@ Result<std::vector<Observation>> make_observations(const std::function<Result<Ob
 Result<std::vector<Tensor>> checked_sample(const Graph& graph, const SampleSource& samples, std::int64_t index) {
   auto tensors = samples.sample(index);
   if (!tensors) return tensors;
-  const std::string where = "calibration sample " + std::to_string(index);
+  const std::string where = samples.name(index);
   const auto error = [&](std::string found, std::string expected) {
     return Error{
         .kind = ErrorKind::invalid_input, .where = where, .found = std::move(found), .expected = std::move(expected)};
@@ -174,8 +178,8 @@ Result<std::vector<std::vector<float>>> observed_magnitudes(const Graph& graph,
 }
 
 Result<Statistics> calibrate(const Graph& graph, const Watch& watch, const SampleSource& samples,
-                             const QuantizeOptions& options) {
-  return Calibrator(graph, watch, samples, options).run();
+                             const QuantizeOptions& options, Statistics before) {
+  return Calibrator(graph, watch, samples, options, std::move(before)).run();
 }
 
 }  // namespace octavo

@@ -41,6 +41,7 @@ struct Watch {
   std::vector<ValueId> ranges;
   std::vector<ObservedValue> means;        // with a channel axis
   std::vector<std::int64_t> mean_samples;  // ascending
+  std::int64_t samples = 0;                // of all passes together, for whoever is told of them
 };
 
 // By index of Watch::means: the mean of each channel.
@@ -49,13 +50,15 @@ using ChannelMeans = std::vector<std::vector<float>>;
 struct Statistics {
   std::vector<Observer> observers;             // by index of Watch::ranges
   std::map<std::int64_t, ChannelMeans> means;  // by sample
+  std::int64_t samples = 0;                    // that were seen
 };
 
 // One thread computes the whole of a sample, and what is kept does not depend on who came first, so the statistics do
 // not depend on how many threads there are; the kernels give the same bits everywhere, so nor do they on the machine.
-// Errors: those of the samples, and values that are not finite.
+// Goes on from `before`, what a pass over other samples saw of the same wires. Errors: those of the samples, and values
+// that are not finite.
 Result<Statistics> calibrate(const Graph& graph, const Watch& watch, const SampleSource& samples,
-                             const QuantizeOptions& options);
+                             const QuantizeOptions& options, Statistics before = {});
 
 }  // namespace octavo
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "lower/lower.h"
 #include "ops/softmax/softmax.h"
@@ -18,6 +19,7 @@
 #include "quantize/node_pattern.h"
 #include "quantize/output_precision.h"
 #include "quantize/placement.h"
+#include "quantize/sample_sizes.h"
 #include "quantize/scales.h"
 #include "quantize/settled.h"
 #include "quantize/simulated_network.h"
@@ -38,6 +40,11 @@ class StoppableSamples final : public SampleSource {
     const Status going_on = monitor_.check();
     return going_on ? samples_.sample(index) : going_on.errors();
   }
+  Result<std::vector<Shape>> shapes(std::int64_t index) const override {
+    const Status going_on = monitor_.check();
+    return going_on ? samples_.shapes(index) : going_on.errors();
+  }
+  std::string name(std::int64_t index) const override { return samples_.name(index); }
 
  private:
   const SampleSource& samples_;
@@ -65,6 +72,20 @@ Status check_options(const SampleSource& samples, const QuantizeOptions& options
   if (!errors.empty()) return errors;
   return ok_status();
 }
+
+// The samples that a network of numbers takes, and those of the same network at other sizes.
+struct Lessons {
+  const SampleSource& samples;
+  Graph open = {};  // where there are other sizes: with the factors that the network has
+  const SampleSource* all = nullptr;
+  std::span<const SizedGroup> others = {};
+
+  std::int64_t size() const {
+    std::int64_t size = samples.size();
+    for (const SizedGroup& other : others) size += static_cast<std::int64_t>(other.group.indices.size());
+    return size;
+  }
+};
 
 using Ranges = std::map<std::string, TensorRange>;
 
@@ -120,15 +141,32 @@ std::vector<ActivationScale> scales_from(const Graph& graph, const Placement& pl
   return scales;
 }
 
+// What the wires hold at the other sizes, too.
+Result<Statistics> observe_others(const Graph& graph, const Watch& watch, const Lessons& lessons,
+                                  const QuantizeOptions& options, Statistics seen) {
+  for (const SizedGroup& other : lessons.others) {
+    Graph network = lessons.open;
+    if (const Status closed = network.close(other.extents); !closed) return closed.errors();
+    auto wires = same_wires(graph, watch.ranges, network);
+    if (!wires) return wires.errors();
+    const Watch there{.ranges = std::move(*wires), .samples = watch.samples};
+    auto more = calibrate(network, there, SamplesOfGroup(*lessons.all, other.group), options, std::move(seen));
+    if (!more) return more;
+    seen = std::move(*more);
+  }
+  return seen;
+}
+
 // One pass over the samples: ranges, and the means that corrections need.
 Result<Statistics> learn_ranges(const Graph& graph, const Placement& placement, const std::vector<ValueId>& observed,
-                                const SampleSource& samples, const QuantizeOptions& options, Calibrated& calibrated) {
-  Watch watch{.ranges = options.observes_all ? f32_activations(graph) : observed};
+                                const Lessons& lessons, const QuantizeOptions& options, Calibrated& calibrated) {
+  Watch watch{.ranges = options.observes_all ? f32_activations(graph) : observed, .samples = lessons.size()};
   if (options.corrects_biases) {
     watch.means = options.corrects_fast ? inputs_of_biased(graph, placement) : biased_results(graph, placement);
-    watch.mean_samples = correction_samples(samples.size());
+    watch.mean_samples = correction_samples(lessons.samples.size());
   }
-  auto seen = calibrate(graph, watch, samples, options);
+  auto seen = calibrate(graph, watch, lessons.samples, options);
+  if (seen) seen = observe_others(graph, watch, lessons, options, std::move(*seen));
   if (seen) calibrated.ranges = ranges_of(graph, watch.ranges, seen->observers, options.percentile);
   return seen;
 }
@@ -248,7 +286,7 @@ struct Taught {
 };
 
 // `calibrated`: what is known before.
-Result<Taught> teach(const Graph& graph, const std::vector<std::string>& skip, const SampleSource& samples,
+Result<Taught> teach(const Graph& graph, const std::vector<std::string>& skip, const Lessons& lessons,
                      const QuantizeOptions& options, Calibrated calibrated) {
   Taught taught{{placement_at(graph, joined(skip, calibrated.kept_in_f32), options), {}}, std::move(calibrated)};
   const Placement& placement = taught.placed.placement;
@@ -256,7 +294,7 @@ Result<Taught> teach(const Graph& graph, const std::vector<std::string>& skip, c
   const std::vector<ValueId> observed = observed_wires(graph, placement, is_taught);
   Statistics statistics;
   if (is_taught) {
-    auto seen = learn_ranges(graph, placement, observed, samples, options, taught.calibrated);
+    auto seen = learn_ranges(graph, placement, observed, lessons, options, taught.calibrated);
     if (!seen) return seen.errors();
     statistics = std::move(*seen);
   }
@@ -264,8 +302,8 @@ Result<Taught> teach(const Graph& graph, const std::vector<std::string>& skip, c
   if (!scales) return scales.errors();
   taught.placed.scales = std::move(*scales);
   if (is_taught) {
-    const Status learned =
-        learn_corrections(graph, placement, taught.placed.scales, statistics, samples, options, taught.calibrated);
+    const Status learned = learn_corrections(graph, placement, taught.placed.scales, statistics, lessons.samples,
+                                             options, taught.calibrated);
     if (!learned) return learned.errors();
   }
   if (options.rows == RowProducts::alone && options.weights != WeightMethod::max)
@@ -276,14 +314,14 @@ Result<Taught> teach(const Graph& graph, const std::vector<std::string>& skip, c
 // ---- outputs that lose too much ----
 
 // Keeps layers in f32 until the outputs have what is asked for, and learns again what depends on that.
-Status protect_outputs(const Graph& graph, const std::vector<std::string>& skip, const SampleSource& samples,
+Status protect_outputs(const Graph& graph, const std::vector<std::string>& skip, const Lessons& lessons,
                        const QuantizeOptions& options, const Calibrated& before, Taught& taught,
                        std::vector<std::string>& notes) {
   // dB beyond what is asked for: corrections are others afterwards, and inputs that were no samples lose more.
   constexpr double kMargin = 3.0, kMore = 1.0;
   constexpr int kMostRounds = 3;
   const auto judge = OutputJudge::create(graph, options.judges_scores ? Judged::all : Judged::measures,
-                                         {samples, options.machine}, options.monitor);
+                                         {lessons.samples, options.machine}, options.monitor);
   if (!judge) return judge.errors();
   if (!judge->has_work()) return ok_status();
   const auto noise_now = [&] { return judge->noise_of(taught.placed, taught.calibrated); };
@@ -314,7 +352,7 @@ Status protect_outputs(const Graph& graph, const std::vector<std::string>& skip,
       too_much = share;
       break;
     }
-    auto again = teach(graph, skip, samples, options, std::move(base));
+    auto again = teach(graph, skip, lessons, options, std::move(base));
     if (!again) return again.errors();
     taught = std::move(*again);
     const auto now = noise_now();
@@ -348,28 +386,32 @@ std::vector<std::string> strange_smoothed(const Graph& graph, const std::vector<
 }
 
 // Of a graph that is prepared.
-Result<QuantizeReport> quantize_prepared(Graph& graph, const SampleSource& samples, const QuantizeOptions& options) {
+Result<QuantizeReport> quantize_prepared(Graph& graph, Lessons lessons, const QuantizeOptions& options) {
   QuantizeReport report;
   Calibrated known = options.calibrated.value_or(Calibrated{});
   const bool is_taught = takes_samples(options);
   const std::vector<std::string> skip = with_positions_named(graph, options.skip);
   if (is_taught) {
-    auto factors = learn_factors(graph, skip, samples, options);
+    auto factors = learn_factors(graph, skip, lessons.samples, options);
     if (!factors) return factors.errors();
     known.channel_factors = std::move(*factors);
-    report.samples = samples.size();
+    report.samples = lessons.size();
   }
   auto equalized = use_factors(graph, skip, options, known.channel_factors);
   if (!equalized) return equalized.errors();
   report.equalized = std::move(*equalized);
+  if (!lessons.others.empty()) {
+    const auto alike = use_factors(lessons.open, skip, options, known.channel_factors);
+    if (!alike) return alike.errors();
+  }
   if (!options.is_part) {
     const std::vector<std::string> strange = strange_smoothed(graph, options.skip);
     if (const Status matched = check_patterns(graph, strange, "--skip"); !matched) return matched.errors();
   }
-  auto taught = teach(graph, skip, samples, options, known);
+  auto taught = teach(graph, skip, lessons, options, known);
   if (!taught) return taught.errors();
   if (protects_outputs(options)) {
-    const Status done = protect_outputs(graph, skip, samples, options, known, *taught, report.notes);
+    const Status done = protect_outputs(graph, skip, lessons, options, known, *taught, report.notes);
     if (!done) return done.errors();
   }
   const auto& [placement, scales] = taught->placed;
@@ -387,12 +429,15 @@ Result<QuantizeReport> quantize_prepared(Graph& graph, const SampleSource& sampl
   return report;
 }
 
-// Of an open graph: on its own nodes at the sizes of the samples, so that what they teach is of its wires.
-Result<QuantizeReport> learn(Graph graph, const SampleSource& samples, const QuantizeOptions& options) {
-  const auto values = graph.sizes()->evaluate(options.sample_sizes);
-  if (!values) return values.errors();
-  if (const Status closed = graph.close(*values); !closed) return closed.errors();
-  return quantize_prepared(graph, samples, options);
+// Of an open graph: on its own nodes at the sizes that most samples have, so that what they teach is of its wires.
+Result<QuantizeReport> learn(const Graph& open, const SampleSource& samples, const std::vector<SizedGroup>& groups,
+                             const QuantizeOptions& options) {
+  Graph graph = open;
+  if (const Status closed = graph.close(groups.front().extents); !closed) return closed.errors();
+  const SamplesOfGroup most(samples, groups.front().group);
+  Lessons lessons{.samples = most, .all = &samples, .others = std::span(groups).subspan(1)};
+  if (!lessons.others.empty()) lessons.open = open;
+  return quantize_prepared(graph, std::move(lessons), options);
 }
 
 }  // namespace
@@ -408,12 +453,15 @@ Result<QuantizeReport> quantize(Graph& graph, const SampleSource& source, const 
   if (!options.is_part) {
     if (const Status matched = check_patterns(graph, known, "--skip"); !matched) return matched.errors();
   }
-  if (graph.sizes() == nullptr || !takes_samples(options)) return quantize_prepared(graph, samples, options);
-  auto learned = learn(graph, samples, options);
+  if (graph.sizes() == nullptr || !takes_samples(options)) return quantize_prepared(graph, {samples}, options);
+  const auto groups = sized_groups(graph, samples);
+  if (!groups) return groups.errors();
+  auto learned = learn(graph, samples, *groups, options);
   if (!learned) return learned.errors();
   QuantizeOptions with_ranges = options;
   with_ranges.calibrated = std::move(learned->calibrated);
-  auto report = quantize_prepared(graph, samples, with_ranges);
+  with_ranges.sample_sizes = groups->front().sizes;
+  auto report = quantize_prepared(graph, {samples}, with_ranges);
   if (report) report->samples = learned->samples;
   return report;
 }

@@ -21,14 +21,18 @@ namespace octavo {
 // matrix, or these while everything else stays in f32, which needs no ranges.
 enum class RowProducts : std::uint8_t { behind_gelu, all, alone };
 
-// Where calibration inputs come from. One sample is one set of input tensors of batch 1, in the order of
-// graph.inputs().
+// Where calibration inputs come from. One sample is one set of input tensors, in the order of graph.inputs(). Of a
+// graph with open sizes each may have its own.
 class SampleSource {
  public:
   virtual ~SampleSource() = default;
   virtual std::int64_t size() const = 0;
   // Errors name the file of a bad sample.
   virtual Result<std::vector<Tensor>> sample(std::int64_t index) const = 0;
+  // Of its tensors. Reads the sample where nothing that takes less tells them; errors as there.
+  virtual Result<std::vector<Shape>> shapes(std::int64_t index) const;
+  // What messages call it.
+  virtual std::string name(std::int64_t index) const { return "calibration sample " + std::to_string(index); }
 };
 
 // What passes over samples need: the samples, and a machine whose kernels, which this one can run, and cores they use.
@@ -106,7 +110,8 @@ struct QuantizeOptions {
   bool is_standard = false;              // only what a QDQ file of ONNX says to other programs, too: pairs of bytes
   bool observes_all = false;             // ranges of all activations, so that `calibrated` serves whatever is skipped
   std::optional<Calibrated> calibrated;  // of an earlier report: then no sample is taken
-  // Of an open graph: those that its samples have, or had where it is `calibrated`, one for each of Sizes::sizes.
+  // Of an open graph that takes no samples: at which values that no input decides are looked at, one for each of
+  // Sizes::sizes. Samples bring their own sizes.
   std::vector<std::int64_t> sample_sizes;
   // Whose kernels and cores passes over the samples use; this machine has to be able to run them. The result is the
   // same.
@@ -133,6 +138,8 @@ struct QuantizeReport {
 // Inserts the pairs in place (after an error the graph is of no use): weights s8 per output channel symmetric,
 // activations u8 asymmetric, biases s32 (scale x_scale * w_scale). The result has the same form as an imported QDQ
 // file, one with 8-bit inputs and outputs where `integer_only` asks for it; pairs stand where `placement` puts them.
+// Samples of an open graph may have different sizes: ranges are those of all of them, what else is learned is learned
+// from those of the shapes that most have.
 Result<QuantizeReport> quantize(Graph& graph, const SampleSource& samples, const QuantizeOptions& options);
 
 }  // namespace octavo

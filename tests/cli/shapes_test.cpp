@@ -292,6 +292,36 @@ TEST_F(CliShapes, PicturesHaveTheSizeOfTheCrop) {
   expect("bench p.octv --seconds 0.01 --shape x=1x32x40x3", 0, "1x32x40x3");
 }
 
+// Each of its own size, of a file that has plans and of one that has none.
+TEST_F(CliShapes, SamplesOfSeveralSizes) {
+  fs::create_directories(path("arrays"));
+  const std::vector<Shape> shapes = {{1, 3, 8, 40}, {1, 3, 33, 12}, {3, 20, 20}, {1, 3, 33, 12}, {1, 3, 96, 9}};
+  std::string labels;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    write_array("arrays/" + std::to_string(i) + ".npy", shapes[i]);
+    labels += std::to_string(i) + ".npy 1\n";
+  }
+  folder_.write("labels.txt", labels);
+  expect("compile m.onnx --precision fp32 -o exact.octv", 0, "written");
+  expect("compile m.onnx --calibrate arrays -o taught.octv", 0, "written");
+  const std::string labelled = " --images arrays --labels labels.txt";
+  expect("evaluate exact.octv taught.octv m.onnx --calibrate arrays --json e.json" + labelled, 0, "int8");
+  const nlohmann::json report = json("e.json")["models"];
+  EXPECT_EQ(report[1]["samples"], 5);
+  EXPECT_GT(report[1]["sqnr_db"], 20.0);
+  EXPECT_EQ(report[1]["sqnr_db"], report[2]["sqnr_db"]);
+  expect("evaluate list.octv open.octv --batch 2 --json b.json" + labelled, 3, "arrays/0.npy: input 'x', dimension 2");
+  fs::remove(path("arrays/0.npy"));
+  fs::remove(path("arrays/4.npy"));
+  folder_.write("labels.txt", "1.npy 1\n2.npy 0\n3.npy 1\n");
+  expect("evaluate open.octv open.octv --json a.json" + labelled, 0, "int8");
+  expect("evaluate open.octv open.octv --json b.json --shape x=2x3x40x40" + labelled, 0, "int8");
+  EXPECT_EQ(json("a.json")["models"][0]["top1"], json("b.json")["models"][0]["top1"]);
+  write_array("arrays/9.npy", {1, 4, 8, 40});
+  expect("compile m.onnx --calibrate arrays -o bad.octv", 3,
+         "arrays/9.npy: found shape 1x4x8x40, expected Nx3xN2xN3 for input 'x'");
+}
+
 // What looks at samples looks at the first shape; what takes times takes them there.
 TEST_F(CliShapes, QuantizingTakesTheFirst) {
   const std::string list = " --shape x=" + first_ + " --shape x=" + second_, random = " --calibrate random";

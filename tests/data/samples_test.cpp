@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "base/file.h"
+#include "data/image_decode.h"
 #include "data/npy.h"
 
 namespace octavo {
@@ -131,6 +132,99 @@ TEST_F(SamplesTest, WrongShapeTypeAndNaNNameTheSample) {
     EXPECT_EQ(sample.errors()[0].kind, ErrorKind::invalid_input);
     EXPECT_EQ(sample.errors()[0].where, path(name) + ": sample 0");
   }
+}
+
+// x [N, 3, H, W], with 16 for H and W.
+std::vector<InputSpec> open_image() {
+  const OpenSize side{.name = "H", .range = {4, 64}, .step = 4};
+  OpenSize other = side;
+  other.name = "W";
+  return {{.name = "x",
+           .dtype = DType::f32,
+           .shape = Shape{1, 3, 16, 16},
+           .open = {OpenSize{.name = "N", .range = {}}, std::nullopt, side, other}}};
+}
+
+std::vector<Shape> shapes_in(const SampleSource& source) {
+  std::vector<Shape> all;
+  for (std::int64_t i = 0; i < source.size(); ++i) {
+    const auto shapes = source.shapes(i);
+    const auto sample = source.sample(i);
+    EXPECT_TRUE(shapes) << to_string(shapes.errors());
+    EXPECT_TRUE(sample) << to_string(sample.errors());
+    if (!shapes || !sample) return all;
+    EXPECT_EQ(shapes->at(0), sample->at(0).shape());
+    all.push_back(shapes->at(0));
+  }
+  return all;
+}
+
+TEST_F(SamplesTest, EachFileHasItsOwnSizeWhereSizesAreOpen) {
+  ASSERT_TRUE(write_npy(path("a.npy"), Tensor(DType::f32, Shape{1, 3, 8, 20}).view()));
+  ASSERT_TRUE(write_npy(path("b.npy"), Tensor(DType::f32, Shape{3, 12, 4}).view()));
+  ASSERT_TRUE(write_npy(path("c.npy"), Tensor(DType::f64, Shape{5, 3, 16, 16}).view()));
+  const auto source = open_samples(folder_, open_image(), {});
+  ASSERT_TRUE(source) << to_string(source.errors());
+  EXPECT_EQ(shapes_in(**source), (std::vector<Shape>{{1, 3, 8, 20}, {1, 3, 12, 4}, {5, 3, 16, 16}}));
+  EXPECT_EQ((*source)->name(1), path("b.npy"));
+  const auto some = open_samples(folder_, open_image(), {.limit = 2});
+  ASSERT_TRUE(some);
+  EXPECT_EQ(shapes_in(**some), (std::vector<Shape>{{1, 3, 8, 20}, {1, 3, 12, 4}}));
+}
+
+TEST_F(SamplesTest, WhatIsFixedHasToFit) {
+  ASSERT_TRUE(write_npy(path("a.npy"), Tensor(DType::f32, Shape{1, 4, 8, 20}).view()));
+  ASSERT_TRUE(write_npy(path("b.npy"), Tensor(DType::f32, Shape{8, 20}).view()));
+  const auto source = open_samples(folder_, open_image(), {});
+  ASSERT_TRUE(source) << to_string(source.errors());
+  for (const auto& [index, shape] : {std::pair(0, "1x4x8x20"), std::pair(1, "8x20")}) {
+    const std::string expected =
+        path(index == 0 ? "a.npy" : "b.npy") + ": found shape " + shape + ", expected Nx3xHxW for input 'x'";
+    for (const auto& errors : {(*source)->sample(index).errors(), (*source)->shapes(index).errors()})
+      EXPECT_EQ(to_string(errors), expected);
+  }
+}
+
+TEST_F(SamplesTest, AFolderOfArchivesIsReadOneAfterTheOther) {
+  ASSERT_TRUE(write_npz(path("a.npz"), {{"x", Tensor(DType::f32, Shape{2, 3, 8, 20})}}));
+  ASSERT_TRUE(write_npz(path("b.npz"), {{"x", Tensor::of<float>(Shape{1, 3, 4, 4}, std::vector<float>(48, 5.0f))}}));
+  const auto source = open_samples(folder_, open_image(), {});
+  ASSERT_TRUE(source) << to_string(source.errors());
+  EXPECT_EQ(shapes_in(**source), (std::vector<Shape>{{1, 3, 8, 20}, {1, 3, 8, 20}, {1, 3, 4, 4}}));
+  EXPECT_EQ((*source)->name(2), path("b.npz") + ": sample 0");
+  EXPECT_EQ((*source)->sample(2)->at(0).as<float>()[7], 5.0f);
+  EXPECT_EQ((*source)->sample(1)->at(0).as<float>()[7], 0.0f);
+  const auto other = open_samples(folder_, {{"y", DType::f32, Shape{1, 2}}, {"z", DType::f32, Shape{1, 2}}}, {});
+  ASSERT_FALSE(other);
+  EXPECT_EQ(to_string(other.errors()),
+            path("a.npz") + ": found no array named 'y', expected one array per input of the model");
+}
+
+TEST_F(SamplesTest, PicturesHaveTheirOwnSizeWhereNothingElseIsSaid) {
+  copy_image("a.jpg");
+  const auto shape_with = [&](const char* spec, const std::vector<InputSpec>& inputs) {
+    const auto source = open_samples(folder_, inputs, {.preprocess = *parse_preprocess(spec)});
+    EXPECT_TRUE(source) << to_string(source.errors());
+    const auto shapes = source ? shapes_in(**source) : std::vector<Shape>{};
+    return shapes.empty() ? Shape{} : shapes[0];
+  };
+  std::vector<InputSpec> wide = open_image();
+  wide[0].open[2]->range = wide[0].open[3]->range = {4, 4096};
+  const auto photo = read_image(path("a.jpg"));
+  ASSERT_TRUE(photo);
+  EXPECT_EQ(shape_with("torch,resize=0", wide), (Shape{1, 3, photo->height / 4 * 4, photo->width / 4 * 4}));
+  std::vector<InputSpec> narrow = open_image();
+  narrow[0].open[3]->range.highest = 24;
+  EXPECT_EQ(shape_with("torch,resize=0", narrow), (Shape{1, 3, photo->height / 4 * 4, 24}));  // the most there may be
+  EXPECT_EQ(shape_with("torch", wide), (Shape{1, 3, 16, 16}));
+  EXPECT_EQ(shape_with("torch,crop=32", wide), (Shape{1, 3, 32, 32}));
+  EXPECT_EQ(shape_with("torch,resize=0,crop=24", wide), (Shape{1, 3, 24, 24}));
+  wide[0].shape = Shape{1, 3, 0, 0};
+  EXPECT_EQ(shape_with("torch,crop=32", wide), (Shape{1, 3, 32, 32}));
+  const auto unknown = open_samples(folder_, wide, torch_);
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.errors()[0].kind, ErrorKind::usage);
+  EXPECT_EQ(unknown.errors()[0].found, "pictures for input 'x' of open sizes (Nx3xHxW)");
 }
 
 TEST_F(SamplesTest, NpzByInputName) {
@@ -304,6 +398,29 @@ TEST_F(SamplesTest, FloatArraysForScaledInputs) {
   const auto without = open_samples(path("x.npy"), {{"x", DType::s8, Shape{1, 4}}}, {});
   ASSERT_TRUE(without);
   EXPECT_FALSE((*without)->sample(0));
+}
+
+// One class for each file, or for each sample of an archive; a batch is no sample with a class.
+TEST_F(SamplesTest, LabelledArraysOfSeveralSizes) {
+  ASSERT_TRUE(write_npy(path("a.npy"), Tensor(DType::f32, Shape{1, 3, 8, 20}).view()));
+  ASSERT_TRUE(write_npy(path("b.npy"), Tensor(DType::f32, Shape{2, 3, 4, 4}).view()));
+  ASSERT_TRUE(write_text(path("labels.txt"), "a.npy 7\nb.npy 1\n"));
+  const auto files = open_labelled(folder_, path("labels.txt"), open_image(), {});
+  ASSERT_TRUE(files) << to_string(files.errors());
+  EXPECT_EQ(files->labels, (std::vector<std::int64_t>{7, 1}));
+  EXPECT_EQ(files->samples->sample(0)->at(0).shape(), (Shape{1, 3, 8, 20}));
+  EXPECT_EQ(files->samples->sample(1).errors()[0].where, path("b.npy"));
+  fs::remove(path("a.npy"));
+  fs::remove(path("b.npy"));
+  const auto labels = [](std::vector<std::int64_t> values) {
+    return Tensor::of<std::int64_t>(Shape{static_cast<std::int64_t>(values.size())}, values);
+  };
+  ASSERT_TRUE(write_npz(path("a.npz"), {{"x", Tensor(DType::f32, Shape{2, 3, 8, 20})}, {"labels", labels({3, 4})}}));
+  ASSERT_TRUE(write_npz(path("b.npz"), {{"x", Tensor(DType::f32, Shape{1, 3, 4, 4})}, {"labels", labels({5})}}));
+  const auto archives = open_labelled(folder_, "", open_image(), {});
+  ASSERT_TRUE(archives) << to_string(archives.errors());
+  EXPECT_EQ(archives->labels, (std::vector<std::int64_t>{3, 4, 5}));
+  EXPECT_EQ(shapes_in(*archives->samples), (std::vector<Shape>{{1, 3, 8, 20}, {1, 3, 8, 20}, {1, 3, 4, 4}}));
 }
 
 }  // namespace
