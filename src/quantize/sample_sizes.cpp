@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <unordered_map>
+#include <utility>
 
 #include "base/input_sizes.h"
 #include "base/sizes.h"
@@ -17,13 +18,6 @@ Result<SizedGroup> sized(const Graph& graph, SampleGroup group) {
     return Error{.kind = ErrorKind::invalid_input,
                  .found = std::to_string(group.shapes.size()) + " tensors",
                  .expected = std::to_string(graph.inputs().size())};
-  }
-  for (std::size_t i = 0; i < group.shapes.size(); ++i) {
-    if (group.shapes[i].elements() > 0) continue;
-    return Error{.kind = ErrorKind::invalid_input,
-                 .where = "input '" + graph.value(graph.inputs()[i]).name + "'",
-                 .found = group.shapes[i].to_string(),
-                 .expected = "at least one element"};
   }
   auto sizes = sizes_at(graph, group.shapes);
   if (!sizes) return sizes.errors();
@@ -54,9 +48,11 @@ Result<std::vector<SampleGroup>> sample_groups(const SampleSource& samples) {
     if (is_new) groups.push_back({std::move(*shapes), {}});
     groups[at->second].indices.push_back(index);
   }
-  const auto most = std::max_element(groups.begin(), groups.end(), [](const SampleGroup& a, const SampleGroup& b) {
-    return a.indices.size() < b.indices.size();
-  });
+  const auto rank = [](const SampleGroup& group) {
+    return std::pair(std::ranges::all_of(group.shapes, [](const Shape& shape) { return shape.elements() > 0; }),
+                     group.indices.size());
+  };
+  const auto most = std::ranges::max_element(groups, {}, rank);
   if (most != groups.end()) std::rotate(groups.begin(), most, most + 1);
   return groups;
 }

@@ -19,8 +19,8 @@ struct SampleGroup {
   std::vector<std::int64_t> indices;  // ascending
 };
 
-// The group with most samples first, of several the one that is seen first; then the others as they are seen. Errors:
-// those of the samples.
+// The group with most samples first, of several the one that is seen first, one with an empty tensor only where there
+// are no others; then the rest as they are seen. Errors: those of the samples.
 Result<std::vector<SampleGroup>> sample_groups(const SampleSource& samples);
 
 // The samples of a group.

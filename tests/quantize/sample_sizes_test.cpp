@@ -37,10 +37,12 @@ class SampleSizesNoise final : public SampleSource {
 // Builds graphs with open batch, height and width; seeded weights.
 class OpenNet {
  public:
-  OpenNet() { graph.set_sizes(sizes); }
+  explicit OpenNet(std::int64_t least_batch = 1) : batch(sizes->add({.name = "N", .range = {least_batch, 64}}, 5)) {
+    graph.set_sizes(sizes);
+  }
   Graph graph;
   const std::shared_ptr<Sizes> sizes = std::make_shared<Sizes>();
-  const Dim batch = sizes->add({.name = "N", .range = {1, 64}}, 5);
+  const Dim batch;
   const Dim height = sizes->add({.name = "H", .range = {4, 64}, .step = 4}, 16);
   const Dim width = sizes->add({.name = "W", .range = {4, 64}}, 20);
 
@@ -236,7 +238,25 @@ TEST(SampleSizes, WhatDoesNotFitNamesSampleAndInput) {
             "calibration sample 1: input 'x', dimension 1: found 3 (1x3x8x8), expected 4 (Nx4x4 * (H / 4)xW)");
   EXPECT_EQ(refused({{1, 4, 8}}), "calibration sample 1: input 'x': found 1x4x8, expected Nx4x4 * (H / 4)xW");
   EXPECT_EQ(refused({{1, 4, 8, 8}, {1, 4, 8, 8}}), "calibration sample 1: found 2 tensors, expected 1");
-  EXPECT_EQ(refused({{0, 4, 8, 8}}), "calibration sample 1: input 'x': found 0x4x8x8, expected at least one element");
+  EXPECT_EQ(refused({{0, 4, 8, 8}}),
+            "calibration sample 1: input 'x', dimension 0: found 0 (0x4x8x8), expected 1 to 64 (Nx4x4 * (H / 4)xW)");
+}
+
+// The first steps of decoders have an empty past.
+TEST(SampleSizes, EmptyOnesTeachNothing) {
+  const auto learned = [](std::vector<std::vector<Shape>> shapes) {
+    OpenNet net(0);
+    net.graph.add_output(net.conv("first", net.input("x")), "y");
+    return quantize(net.graph, SampleSizesNoise(std::move(shapes)), QuantizeOptions{.observes_all = true});
+  };
+  const auto without = learned({{{2, 4, 8, 8}}}), with = learned({{{2, 4, 8, 8}}, {{0, 4, 8, 8}}, {{0, 4, 8, 8}}});
+  ASSERT_TRUE(without) << to_string(without.errors());
+  ASSERT_TRUE(with) << to_string(with.errors());
+  EXPECT_EQ(with->samples, 3);
+  for (const auto& [name, range] : without->calibrated.ranges) {
+    EXPECT_EQ(with->calibrated.ranges.at(name).lowest, range.lowest) << name;
+    EXPECT_EQ(with->calibrated.ranges.at(name).highest, range.highest) << name;
+  }
 }
 
 TEST(SampleSizes, InputsThatShareASizeHaveToAgree) {
