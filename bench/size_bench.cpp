@@ -105,9 +105,9 @@ void measure_all(const std::string& path, const std::vector<std::string>& shapes
   for (const std::string& shape : shapes) measure(model, context, shape);
   const PlanCacheInfo cache = model.plan_cache();
   const auto number = [](std::uint64_t count) { return static_cast<unsigned long long>(count); };
-  std::printf("made=%llu followed=%llu dropped=%llu plans=%llu bytes=%llu packed_bytes=%llu\n", number(cache.made),
-              number(cache.followed), number(cache.dropped), number(cache.plans), number(cache.bytes),
-              number(cache.packed_bytes));
+  std::printf("made=%llu followed=%llu lowered=%llu dropped=%llu plans=%llu bytes=%llu packed_bytes=%llu\n",
+              number(cache.made), number(cache.followed), number(cache.lowered), number(cache.dropped),
+              number(cache.plans), number(cache.bytes), number(cache.packed_bytes));
 }
 
 }  // namespace

@@ -76,6 +76,7 @@ struct PlanCacheInfo {
   std::uint64_t hits = 0;          // found among the plans that are kept
   std::uint64_t made = 0;          // planned
   std::uint64_t followed = 0;      // made out of the plan for a size nearby, with its kernels
+  std::uint64_t lowered = 0;       // how often the graph was lowered anew, since sizes broke a condition of the file's
   std::uint64_t dropped = 0;       // left when all took more than limit_bytes: the least recently used first
   std::uint64_t again = 0;         // of those made or followed, how many had been dropped before
   std::uint64_t plans = 0;         // kept now

@@ -1,10 +1,11 @@
 """New sizes of a model whose sizes are open: Octavo, ONNX Runtime and OpenVINO, each in a process of its own, one after the other.
 
     python scripts/compare/open_sizes.py --octavo build/bin/octavo --size-bench build/bin/size_bench model.qdq.onnx 1x3x96x112 1x3x224x240 ...
+    python scripts/compare/open_sizes.py ... model.qdq.onnx batch=1,sequence=16 batch=1,sequence=23 ...
 
-The model is quantized and has one input. Axes on which the shapes differ are made open in the file. One thread; the sizes come in the given order to one
-session, with zeros: ms of what comes before a size can run (Octavo plans, the others do it in the first run), of the first run, and the shortest of 15 more.
-Several rounds, the engines in turns; the table has the shortest of each.
+The model is quantized. A shape is that of its one input, in which the axes on which shapes differ are made open; sizes by name are those that the file leaves
+open. One thread; the sizes come in the given order to one session, with zeros: ms of what comes before a size can run (Octavo plans, the others do it in the
+first run), of the first run, and the shortest of 15 more. Several rounds, the engines in turns; the table has the shortest of each.
 """
 
 import argparse
@@ -21,8 +22,23 @@ import onnx
 RUNS = 15
 
 
-def open_model(path, shapes, folder):
-    """The file with its input's differing axes open, and the input's name."""
+def feeds_of_names(path, texts):
+    """Zeros for each input at each of the sizes."""
+    inputs = onnx.load(path).graph.input
+    feeds = []
+    for text in texts:
+        sizes = {name: int(extent) for name, extent in (word.split("=") for word in text.split(","))}
+        feeds.append({})
+        for given in inputs:
+            kind = given.type.tensor_type
+            shape = [sizes[dim.dim_param] if dim.dim_param else dim.dim_value for dim in kind.shape.dim]
+            feeds[-1][given.name] = np.zeros(shape, onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type))
+    return feeds
+
+
+def open_model(path, texts, folder):
+    """The file with its input's differing axes open, and zeros for each of the shapes."""
+    shapes = [[int(extent) for extent in text.split("x")] for text in texts]
     model = onnx.load(path)
     given = model.graph.input[0]
     for axis, dimension in enumerate(given.type.tensor_type.shape.dim):
@@ -37,7 +53,7 @@ def open_model(path, shapes, folder):
         output.type.tensor_type.ClearField("shape")
     opened = folder / "open.onnx"
     onnx.save(model, opened)
-    return opened, given.name
+    return opened, [{given.name: np.zeros(shape, np.float32)} for shape in shapes]
 
 
 def timed(run):
@@ -50,23 +66,23 @@ def timed(run):
     return times[0], min(times[1:])
 
 
-def onnxruntime_times(path, name, shapes):
+def onnxruntime_times(path, feeds):
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    return [timed(lambda feeds={name: np.zeros(shape, np.float32)}: session.run(None, feeds)) for shape in shapes]
+    return [timed(lambda zeros=zeros: session.run(None, zeros)) for zeros in feeds]
 
 
-def openvino_times(path, name, shapes):
+def openvino_times(path, feeds):
     import openvino
 
     core = openvino.Core()
     config = {"INFERENCE_NUM_THREADS": 1, "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY"}
     request = core.compile_model(core.read_model(path), "CPU", config).create_infer_request()
-    return [timed(lambda feeds={name: np.zeros(shape, np.float32)}: request.infer(feeds)) for shape in shapes]
+    return [timed(lambda zeros=zeros: request.infer(zeros)) for zeros in feeds]
 
 
 def in_its_own_process(function, *arguments):
@@ -90,10 +106,12 @@ def main():
     parser.add_argument("model")
     parser.add_argument("shapes", nargs="+")
     arguments = parser.parse_args()
-    shapes = [[int(extent) for extent in shape.split("x")] for shape in arguments.shapes]
     engines = {}
     with tempfile.TemporaryDirectory() as folder:
-        path, name = open_model(arguments.model, shapes, pathlib.Path(folder))
+        if "=" in arguments.shapes[0]:
+            path, feeds = arguments.model, feeds_of_names(arguments.model, arguments.shapes)
+        else:
+            path, feeds = open_model(arguments.model, arguments.shapes, pathlib.Path(folder))
         compiled = str(pathlib.Path(folder) / "model.octv")
         done = subprocess.run([arguments.octavo, "compile", str(path), "-o", compiled], capture_output=True, text=True)
         if done.returncode:
@@ -101,8 +119,8 @@ def main():
         for _ in range(arguments.rounds):
             for engine, times in (
                 ("Octavo", octavo_times(arguments.size_bench, compiled, arguments.shapes)),
-                ("ONNX Runtime", in_its_own_process(onnxruntime_times, str(path), name, shapes)),
-                ("OpenVINO", in_its_own_process(openvino_times, str(path), name, shapes)),
+                ("ONNX Runtime", in_its_own_process(onnxruntime_times, str(path), feeds)),
+                ("OpenVINO", in_its_own_process(openvino_times, str(path), feeds)),
             ):
                 engines.setdefault(engine, []).append(times)
     print("| shape |", " | ".join(f"{engine}: first, later" for engine in engines), "|")

@@ -176,6 +176,8 @@ std::string describe_plans(std::size_t index, const v1::PlanCacheInfo& plans) {
       "{:.1f} MiB of {:.0f}",
       index, plans.made, plans.followed, plans.plans, static_cast<double>(plans.bytes) / kMegabyte,
       static_cast<double>(plans.limit_bytes) / kMegabyte);
+  if (plans.lowered > 0)
+    text += fmt::format("; the graph lowered anew {} times for sizes at which the file's does not hold", plans.lowered);
   if (plans.dropped > 0)
     text += fmt::format("; {} dropped to stay within that, the least recently used first, {} of them made again",
                         plans.dropped, plans.again);

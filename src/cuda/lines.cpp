@@ -1,4 +1,6 @@
 // Operators of lines: softmax, layer_norm and reduce of f32, quantized_softmax, quantized_layer_norm. Part of cuda/.
+#include "kernels/lines/lines.h"
+
 #include "cuda/arguments.h"
 #include "cuda/cuda.h"
 #include "cuda/element_kernel.h"
@@ -117,12 +119,13 @@ constexpr int kSoftmaxThreads = 128;
 
 std::string refuse_byte_softmax(const CallView& call) {
   const Shape& x = *call.input(0).shape;
-  if (call.input(1).dtype != DType::f32) return "needs exponentials in f32";
+  if (!call.attrs->as<QuantizedSoftmaxAttrs>().makes_exponentials()) return "needs exponentials in f32";
   if (x[x.rank() - 1] > kLongestSoftmax) return "needs lines of at most 8192 elements";
   return elements_refusal(x.elements());
 }
 
 Result<std::unique_ptr<Step>> make_byte_softmax(const CallView& call, const StepSpec& spec) {
+  if (!is_packed_as(spec, 0, DType::f32, 256) || !is_read_in_run(spec, 0)) return not_as_packed(spec);
   const auto& attrs = call.attrs->as<QuantizedSoftmaxAttrs>();
   const Shape& x = *call.input(0).shape;
   const IntegerRange range = range_of(attrs.to);
@@ -139,7 +142,7 @@ Result<std::unique_ptr<Step>> make_byte_softmax(const CallView& call, const Step
   args.round.highest = static_cast<float>(args.round.highest_integer);
   args.round.after = attrs.zero_point;
   maker.point(args.x, Operand::input, 0);
-  maker.point(args.exponentials, Operand::input, 1);
+  maker.point(args.exponentials, Operand::packed, 0);
   maker.point(args.y, Operand::output, 0);
   maker.launch.kernel = "byte_softmax";
   maker.launch.grid[0] = std::max<std::int64_t>(1, args.lines);
@@ -189,7 +192,16 @@ Result<std::unique_ptr<Step>> make_norm(const CallView& call, const StepSpec& sp
 constexpr KernelChoice kLinesChoices[] = {
     element_kernel<refuse_layer_norm, make_layer_norm>("layer_norm_f32_cuda", "layer_norm"),
     element_kernel<refuse_norm, make_norm>("layer_norm_q16_cuda", "quantized_layer_norm"),
-    element_kernel<refuse_byte_softmax, make_byte_softmax>("softmax_q8_cuda", "quantized_softmax"),
+    {.code = {.name = "softmax_q8_cuda",
+              .op = "quantized_softmax",
+              .needs = Isa::cuda,
+              .packs = true,
+              .prepare = prepare_by<refuse_byte_softmax, make_byte_softmax>},
+     .refusal = refusal_by<refuse_byte_softmax>,
+     .cost = element_cost,
+     .knows_speeds = true,
+     .pack = pack_softmax_exponentials,
+     .packed_layout = softmax_exponentials_layout},
     element_kernel<refuse_reduce, make_reduce>("reduce_f32_cuda", "reduce"),
     element_kernel<refuse_f32, make_softmax>("softmax_f32_cuda", "softmax"),
 };

@@ -236,6 +236,7 @@ PlanCacheInfo Access::plan_cache_of(const octavo::Model& model) {
   return {.hits = now.hits,
           .made = now.made,
           .followed = now.followed,
+          .lowered = now.lowered,
           .dropped = now.dropped,
           .again = now.again,
           .plans = now.plans,

@@ -51,6 +51,7 @@ struct PlanCacheStatistics {
   std::uint64_t hits = 0;          // found among those made before
   std::uint64_t made = 0;          // planned
   std::uint64_t followed = 0;      // made out of the plan for a size nearby, with its kernels
+  std::uint64_t lowered = 0;       // how often the graph was lowered anew
   std::uint64_t dropped = 0;       // left to make room
   std::uint64_t again = 0;         // of those made or followed, how many had been dropped before
   std::uint64_t plans = 0;         // kept now

@@ -222,6 +222,7 @@ Result<OpenPlans::At> OpenPlans::lowered_at(const Key& sizes, const Errors& refu
     if (!values) continue;
     if (lowered_.size() == kMostLowered) lowered_.erase(lowered_.begin());
     lowered_.push_back({std::make_shared<const OpenNetwork>(std::move(*network)), std::move(*table)});
+    ++lowerings_;
     return At{lowered_.back().network, std::move(*values)};
   }
   return refusal;
@@ -282,6 +283,7 @@ void OpenPlans::keep(Made made) {
 PlanCacheStatistics OpenPlans::statistics() const {
   const std::lock_guard lock(mutex_);
   PlanCacheStatistics now = statistics_;
+  now.lowered = lowerings_;
   now.plans = recent_.size();
   now.limit_bytes = options_.plan_cache_bytes;
   now.packed_bytes = constants_.added_bytes();

@@ -2,6 +2,7 @@
 #ifndef OCTAVO_RUN_OPEN_PLANS_H_
 #define OCTAVO_RUN_OPEN_PLANS_H_
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <list>
@@ -104,6 +105,7 @@ class OpenPlans {
 
   std::mutex lowering_;  // who holds it looks among lowered_, and lowers
   std::vector<Lowered> lowered_;
+  std::atomic<std::uint64_t> lowerings_ = 0;
 
   std::once_flag weights_once_;
   Status weights_ = ok_status();

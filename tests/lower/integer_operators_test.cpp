@@ -131,6 +131,20 @@ TEST(FuseSoftmax, LastAxisOnly) {
   EXPECT_EQ(refusal(c.graph, fuse_softmax), "it is not along the last axis");
 }
 
+TEST(FuseSoftmax, HoldsAtEveryLength) {
+  for (const Profile profile : {Profile::onnx, Profile::tflite_xnnpack}) {
+    GraphBuilder b;
+    b.graph.set_sizes(std::make_shared<Sizes>());
+    const Dim n = b.graph.sizes()->add({.name = "n"}, 48);
+    const ValueId x = b.dequantize(b.graph.add_input("x", DType::u8, OpenShape{2, n}), 0x1p-4f, 100);
+    const ValueId softmax = b.add(kSoftmax, SoftmaxAttrs{SoftmaxKind::softmax, 1}, {x});
+    const QuantizeAttrs to{.to = DType::u8, .profile = profile};
+    b.output(b.add(kQuantize, to, {softmax, b.scalar(1.0f / 256), b.zero_point(DType::u8, 0)}));
+    EXPECT_EQ(rewrite(b.graph, "fuse_softmax", fuse_softmax).applied(), 1);
+    EXPECT_TRUE(b.graph.sizes()->conditions().empty());
+  }
+}
+
 TEST(FuseMatmul, TwoActivations) {
   GraphBuilder b;
   const ValueId x = b.dequantize(b.input(DType::u8, {2, 3, 4}), 0x1p-5f, 100);

@@ -168,27 +168,26 @@ TEST(QuantizedElementwise, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(refuses(kQuantizedElementwise, add, {fact(DType::u8, {kMany, 1}), fact(DType::u8, {1, kMany})}));
 }
 
-Tensor exponentials(float scale, std::int64_t length) {
-  Tensor table(DType::f32, {256});
-  for (int i = 0; i < 256; ++i) table.as<float>()[i] = softmax_exponential(i, scale, length);
-  return table;
-}
-
 TEST(QuantizedSoftmax, IsWhatOnnxRuntimeComputes) {
   const Tensor x = Tensor::of({4, 17}, ort_vectors::kSoftmaxX);
-  const QuantizedSoftmaxAttrs attrs{.to = DType::s8, .y_scale = 1.0f / 256.0f, .zero_point = -128};
-  EXPECT_EQ(values<std::int8_t>(run(kQuantizedSoftmax, attrs, {x, exponentials(0.0213f, 17)})), ort_vectors::kSoftmaxY);
+  const QuantizedSoftmaxAttrs attrs{.to = DType::s8, .y_scale = 1.0f / 256.0f, .zero_point = -128, .x_scale = 0.0213f};
+  EXPECT_EQ(values<std::int8_t>(run(kQuantizedSoftmax, attrs, {x})), ort_vectors::kSoftmaxY);
 }
 
 TEST(QuantizedSoftmax, SaturatesAtOne) {
   const Tensor x = Tensor::of<std::uint8_t>({1, 3}, std::vector<std::uint8_t>{255, 0, 0});
-  const QuantizedSoftmaxAttrs attrs{.y_scale = 1.0f / 256.0f};
-  EXPECT_EQ(values<std::uint8_t>(run(kQuantizedSoftmax, attrs, {x, exponentials(0.5f, 3)})),
-            (std::vector<std::uint8_t>{255, 0, 0}));
-  EXPECT_TRUE(refuses(kQuantizedSoftmax, attrs, {fact(DType::u8, {}), fact(DType::f32, {256})}));
-  EXPECT_TRUE(refuses(kQuantizedSoftmax, QuantizedSoftmaxAttrs{.y_scale = 0.0f},
-                      {fact(DType::u8, {3}), fact(DType::f32, {256})}));
-  EXPECT_TRUE(refuses(kQuantizedSoftmax, attrs, {fact(DType::u8, {3}), fact(DType::u8, {256})}));
+  QuantizedSoftmaxAttrs attrs{.y_scale = 1.0f / 256.0f, .x_scale = 0.5f};
+  EXPECT_EQ(values<std::uint8_t>(run(kQuantizedSoftmax, attrs, {x})), (std::vector<std::uint8_t>{255, 0, 0}));
+  const Fact line = fact(DType::u8, {3});
+  EXPECT_FALSE(refuses(kQuantizedSoftmax, attrs, {line}));
+  EXPECT_TRUE(refuses(kQuantizedSoftmax, attrs, {fact(DType::u8, {})}));
+  EXPECT_TRUE(refuses(kQuantizedSoftmax, attrs, {line, fact(DType::f32, {256})}));
+  attrs.profile = Profile::tflite_double;
+  EXPECT_FALSE(refuses(kQuantizedSoftmax, attrs, {line, fact(DType::s32, {256})}));
+  EXPECT_TRUE(refuses(kQuantizedSoftmax, attrs, {line, fact(DType::f32, {256})}));
+  EXPECT_TRUE(refuses(kQuantizedSoftmax, attrs, {line}));
+  EXPECT_TRUE(refuses(kQuantizedSoftmax, QuantizedSoftmaxAttrs{.y_scale = 0.0f, .x_scale = 0.5f}, {line}));
+  EXPECT_TRUE(refuses(kQuantizedSoftmax, QuantizedSoftmaxAttrs{.y_scale = 0.5f}, {line}));
 }
 
 }  // namespace

@@ -18,13 +18,12 @@ void run_byte_softmax(const ByteSoftmaxParams& params, const StepBuffers& buffer
   lines.x = reinterpret_cast<const std::uint8_t*>(buffers.inputs[0]) + units.begin * lines.n;
   lines.y = reinterpret_cast<std::uint8_t*>(buffers.outputs[0]) + units.begin * lines.n;
   lines.lines = units.end - units.begin;
-  lines.exponentials = reinterpret_cast<const float*>(buffers.inputs[1]);
   lines.line = reinterpret_cast<float*>(buffers.scratch);
   params.run(lines);
 }
 
 std::string refuse_byte_softmax(const CallView& call) {
-  return call.input(1).dtype == DType::f32 ? "" : "needs exponentials in f32";
+  return call.attrs->as<QuantizedSoftmaxAttrs>().makes_exponentials() ? "" : "needs exponentials in f32";
 }
 
 // Bounds of q + zero_point: of the real q (onnx), or of the integer.
@@ -40,12 +39,14 @@ RowRound round_of(const QuantizedSoftmaxAttrs& attrs) {
 }
 
 template <const LineFunctions& functions>
-Result<std::unique_ptr<Step>> make_byte_softmax(const CallView& call, const StepSpec&) {
+Result<std::unique_ptr<Step>> make_byte_softmax(const CallView& call, const StepSpec& spec) {
+  if (!is_packed_as(spec, 0, DType::f32, 256) || !is_read_in_run(spec, 0)) return not_as_packed(spec);
   const auto& attrs = call.attrs->as<QuantizedSoftmaxAttrs>();
   const Shape& x = *call.input(0).shape;
   const std::int64_t n = x[x.rank() - 1];
   ByteSoftmaxParams params{.lines = {.n = n,
                                      .x_is_signed = call.input(0).dtype == DType::s8,
+                                     .exponentials = spec.packed[0].as<float>(),
                                      .is_onnx = attrs.profile == Profile::onnx,
                                      .y_scale = attrs.y_scale,
                                      .round = round_of(attrs)},
@@ -57,8 +58,12 @@ Result<std::unique_ptr<Step>> make_byte_softmax(const CallView& call, const Step
 
 template <const LineFunctions& functions, Isa isa, int kPicoseconds>
 constexpr KernelChoice byte_softmax_kernel(std::string_view name) {
-  return line_kernel<refuse_byte_softmax, make_byte_softmax<functions>, kPicoseconds>("quantized_softmax", isa, name,
-                                                                                      over_first_input);
+  KernelChoice choice = line_kernel<refuse_byte_softmax, make_byte_softmax<functions>, kPicoseconds>(
+      "quantized_softmax", isa, name, over_first_input);
+  choice.code.packs = true;
+  choice.pack = pack_softmax_exponentials;
+  choice.packed_layout = softmax_exponentials_layout;
+  return choice;
 }
 
 constexpr KernelChoice kByteSoftmaxChoices[] = {
@@ -70,6 +75,14 @@ constexpr KernelChoice kByteSoftmaxChoices[] = {
 constexpr auto kByteSoftmaxCodes = codes_of(kByteSoftmaxChoices);
 
 }  // namespace
+
+std::vector<Tensor> pack_softmax_exponentials(const OpCall& call) {
+  return {softmax_exponentials(call.attrs->as<QuantizedSoftmaxAttrs>(), softmax_exponentials_layout(call)[0])};
+}
+std::vector<std::int64_t> softmax_exponentials_layout(const OpCall& call) {
+  const OpenShape& x = call.inputs[0]->shape;
+  return {x[x.rank() - 1]};
+}
 
 std::span<const KernelCode> byte_softmax_codes() { return kByteSoftmaxCodes; }
 std::span<const KernelChoice> byte_softmax_choices() { return kByteSoftmaxChoices; }

@@ -15,6 +15,9 @@ std::span<const KernelCode> softmax_codes();
 std::span<const KernelChoice> softmax_choices();
 std::span<const KernelCode> byte_softmax_codes();
 std::span<const KernelChoice> byte_softmax_choices();
+// What kernels of quantized_softmax pack, those of devices too (KernelChoice::pack, packed_layout): the exponentials.
+std::vector<Tensor> pack_softmax_exponentials(const OpCall& call);
+std::vector<std::int64_t> softmax_exponentials_layout(const OpCall& call);
 std::span<const KernelCode> layer_norm_codes();
 std::span<const KernelChoice> layer_norm_choices();
 std::span<const KernelCode> lrn_codes();

@@ -15,7 +15,7 @@
 namespace octavo {
 namespace {
 
-// The same in fixed point.
+// Entry i is for an element 255 - i below the largest of its line.
 Tensor fixed_exponentials(Profile profile, float scale, float beta) {
   Tensor table(DType::s32, Shape{256});
   for (int i = 0; i < 256; ++i) table.as<std::int32_t>()[i] = fixed_softmax_exponential(profile, i, scale, beta);
@@ -25,17 +25,6 @@ Tensor fixed_exponentials(Profile profile, float scale, float beta) {
 Tensor s16_exponentials(float scale, float beta) {
   const std::vector<std::int16_t> values = interpolated_exponentials(scale, beta);
   return Tensor::of<std::int16_t>(Shape{static_cast<std::int64_t>(values.size())}, values);
-}
-
-// Entry i is for an element 255 - i below the largest of its line.
-Tensor exponentials(Profile profile, float scale, float beta, std::int64_t length) {
-  if (is_fixed_point(profile)) return fixed_exponentials(profile, scale, beta);
-  Tensor table(DType::f32, Shape{256});
-  for (int i = 0; i < 256; ++i) {
-    table.as<float>()[i] =
-        profile == Profile::onnx ? softmax_exponential(i, scale, length) : tflite_softmax_exponential(i, scale * beta);
-  }
-  return table;
 }
 
 // What softmax reads: quantized values, TFLite's times a positive factor.
@@ -75,18 +64,22 @@ Match fuse_softmax(const Graph& graph, const Node& node) {
   const bool is_last = softmax.axis == graph.fact(node.inputs[0]).shape.rank() - 1;
   if (!is_last && !is_of_tflite(end.profile)) return std::string("it is not along the last axis");
   const IntegerRange range = range_of(end.type.dtype);
-  const std::int64_t length = graph.fact(node.inputs[0]).shape[static_cast<int>(softmax.axis)];
+  const Dim& length = graph.fact(node.inputs[0]).shape[static_cast<int>(softmax.axis)];
   if (end.profile == Profile::onnx && input->beta != 1.0f) return std::string("its input is not quantized");
   if (is_fixed_point(end.profile) && !is_s16 && length > kLongestFixedLine)
     return std::string("its lines have more than 4095 elements");
   if (end.profile == Profile::pt2e || end.lowest != range.lowest || end.highest != range.highest)
     return std::string("its result is rounded or clamped in a way that has no integer form");
   Patch patch(graph);
-  const QuantizedSoftmaxAttrs attrs{end.type.dtype, end.profile, end.type.scale, end.type.zero_point};
   const float scale = input->x.type.scale;
-  const ValueId table =
-      patch.constant(node.name + "/exponentials", is_s16 ? s16_exponentials(scale, input->beta)
-                                                         : exponentials(end.profile, scale, input->beta, length));
+  QuantizedSoftmaxAttrs attrs{end.type.dtype, end.profile, end.type.scale, end.type.zero_point};
+  ValueId table;
+  if (attrs.makes_exponentials()) {
+    attrs.x_scale = scale * input->beta;
+  } else {
+    table = patch.constant(node.name + "/exponentials", is_s16 ? s16_exponentials(scale, input->beta)
+                                                               : fixed_exponentials(end.profile, scale, input->beta));
+  }
   const ValueId y = with_axis_last(patch, node, input->x.q, softmax.axis, [&](ValueId lines) {
     return patch.add(kQuantizedSoftmax, attrs, {lines, table}, node.name, node.origin);
   });

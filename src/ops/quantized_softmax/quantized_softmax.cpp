@@ -38,14 +38,18 @@ struct LineValue {
 Result<std::vector<Fact>> infer_quantized_softmax(const Attrs& attrs, InputFacts inputs) {
   const auto& softmax = attrs.as<QuantizedSoftmaxAttrs>();
   const Fact& x = *inputs[0];
-  const Fact& exponentials = *inputs[1];
+  const Fact* const exponentials = inputs.size() > 1 ? inputs[1] : nullptr;
   const bool is_s16 = softmax.to == DType::s16;
   if (!is_8bit(softmax.to) && !is_s16) return shape_error("to", std::string(name_of(softmax.to)), "u8, s8 or s16");
   const IntegerRange range = range_of(softmax.to);
-  const auto check_exponentials = [&] {
-    if (!is_s16) return check_table(exponentials, {is_fixed_point(softmax.profile) ? DType::s32 : DType::f32});
-    return first_of({check_dtype("exponentials", exponentials, {DType::s16}),
-                     check_shape("exponentials", exponentials, OpenShape{1 << 16})});
+  const auto check_exponentials = [&]() -> Problem {
+    if (softmax.makes_exponentials())
+      return exponentials == nullptr ? check_scale("x_scale", softmax.x_scale)
+                                     : shape_error("exponentials", "a table", "none beside an x_scale");
+    if (exponentials == nullptr) return shape_error("exponentials", "none", "a table");
+    if (!is_s16) return check_table(*exponentials, {DType::s32});
+    return first_of({check_dtype("exponentials", *exponentials, {DType::s16}),
+                     check_shape("exponentials", *exponentials, OpenShape{1 << 16})});
   };
   const auto check_x = [&] {
     return is_s16 ? check_dtype("x", x, {DType::s16}) : check_dtype("x", x, {DType::u8, DType::s8});
@@ -97,8 +101,8 @@ void interpolated_line(InputViews inputs, std::int64_t first, std::int64_t lengt
 void reference_quantized_softmax(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
   const auto& softmax = attrs.as<QuantizedSoftmaxAttrs>();
   const ConstTensorView& x = inputs[0];
-  const auto* exponentials = reinterpret_cast<const float*>(inputs[1].data);
   const std::int64_t length = x.shape[x.shape.rank() - 1];
+  const Tensor made = softmax.makes_exponentials() ? softmax_exponentials(softmax, length) : Tensor();
   const std::int64_t lines = length == 0 ? 0 : x.shape.elements() / length;
   for (std::int64_t line = 0; line < lines; ++line) {
     const std::int64_t first = line * length;
@@ -112,7 +116,7 @@ void reference_quantized_softmax(const Attrs& attrs, InputViews inputs, OutputVi
     }
     const std::int32_t largest = quantized_softmax_largest_of(x, first, length);
     const auto exponential = [&](std::int64_t i) {
-      return exponentials[255 - (largest - load_8bit(x.data, x.dtype, first + i))];
+      return made.as<float>()[255 - (largest - load_8bit(x.data, x.dtype, first + i))];
     };
     float sum = 0.0f;
     for (std::int64_t i = 0; i < length; ++i) sum += exponential(i);
@@ -129,11 +133,20 @@ Attrs relabelled_softmax(const Attrs& attrs, const std::vector<bool>&) {
 
 }  // namespace
 
+Tensor softmax_exponentials(const QuantizedSoftmaxAttrs& attrs, std::int64_t length) {
+  Tensor table(DType::f32, Shape{256});
+  for (int i = 0; i < 256; ++i) {
+    table.as<float>()[i] = attrs.profile == Profile::onnx ? softmax_exponential(i, attrs.x_scale, length)
+                                                          : tflite_softmax_exponential(i, attrs.x_scale);
+  }
+  return table;
+}
+
 const OpSpec kQuantizedSoftmax = {
     .name = "quantized_softmax",
     .summary =
         "y = softmax_value or tflite_softmax_value(e[255 - (max - x)], sum of e in f32, in order), along the last axis",
-    .inputs = {"x", "exponentials"},
+    .inputs = {"x", "exponentials?"},
     .infer = infer_quantized_softmax,
     .reference = reference_quantized_softmax,
     .decode_attrs = decode_attrs_as<QuantizedSoftmaxAttrs>,
