@@ -52,15 +52,9 @@ class StepTimes {
 };
 
 nlohmann::json plan_cache_json(const v1::PlanCacheInfo& plans) {
-  return {{"hits", plans.hits},
-          {"made", plans.made},
-          {"followed", plans.followed},
-          {"lowered", plans.lowered},
-          {"dropped", plans.dropped},
-          {"again", plans.again},
-          {"kept", plans.plans},
-          {"bytes", plans.bytes},
-          {"limit_bytes", plans.limit_bytes}};
+  return {{"hits", plans.hits},       {"made", plans.made},       {"followed", plans.followed},
+          {"lowered", plans.lowered}, {"dropped", plans.dropped}, {"again", plans.again},
+          {"kept", plans.plans},      {"bytes", plans.bytes},     {"limit_bytes", plans.limit_bytes}};
 }
 
 }  // namespace

@@ -42,8 +42,8 @@ class Quantizer {
   Result<ImportedModel> import_open() const;
   // What the file means at sizes at which what import_open gave does not hold.
   std::vector<Graph> import_others(const Graph& first) const;
-  // As import_open at the sizes that samples have; of a model of several parts, and of a file that has no meaning at any
-  // example of its sizes, a graph of its inputs alone.
+  // As import_open at the sizes that samples have; of a model of several parts, and of a file that has no meaning at
+  // any example of its sizes, a graph of its inputs alone.
   Result<ImportedModel> import_for_samples() const;
   // Puts pairs into an fp32 graph that import_for or import_open made.
   Result<QuantizeReport> quantize(Graph& graph);
