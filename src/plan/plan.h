@@ -12,7 +12,6 @@
 #include <tuple>
 #include <vector>
 
-#include "base/engine.h"
 #include "base/fields.h"
 #include "base/machine.h"
 #include "base/tensor.h"
@@ -29,10 +28,6 @@ constexpr std::string_view name_of(Place place) {
   constexpr std::string_view names[] = {"arena", "constant", "input", "output", "packed", "region"};
   return names[static_cast<int>(place)];
 }
-
-// Whose memory a value lies in. Numbers are part of the artifact format.
-enum class MemorySpace : std::uint8_t { host = 0 };
-constexpr int count_of(MemorySpace) { return 1; }
 
 // value = scale * (integer - zero_point)
 struct ValueScale {
@@ -51,7 +46,6 @@ inline constexpr ValueIndex kNoValue = -1;
 
 struct PlanValue {
   Place place = Place::arena;
-  MemorySpace space = MemorySpace::host;
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
   std::uint64_t offset = 0;  // arena, region, constant: bytes, a multiple of kAlignment; input and output: its index
@@ -71,10 +65,9 @@ struct PlanValue {
   }
   bool operator==(const PlanValue&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"place", &PlanValue::place}, Field{"space", &PlanValue::space},
-                      Field{"dtype", &PlanValue::dtype}, Field{"shape", &PlanValue::shape},
-                      Field{"offset", &PlanValue::offset}, Field{"view_of", &PlanValue::view_of},
-                      Field{"scale", &PlanValue::scale});
+    return std::tuple(Field{"place", &PlanValue::place}, Field{"dtype", &PlanValue::dtype},
+                      Field{"shape", &PlanValue::shape}, Field{"offset", &PlanValue::offset},
+                      Field{"view_of", &PlanValue::view_of}, Field{"scale", &PlanValue::scale});
   }
 };
 
@@ -83,22 +76,19 @@ struct PlanValue {
 struct PlanStep {
   std::string op;
   std::string kernel;
-  Engine engine = Engine::cpu;
   std::vector<std::byte> attrs;     // of the operator, encoded
   std::vector<std::byte> schedule;  // how the kernel goes about it, encoded as the kernel likes; empty: its only way
   std::vector<ValueIndex> inputs;
   std::vector<ValueIndex> outputs;
-  std::vector<ValueIndex> packed;      // constants
-  std::vector<std::int32_t> subplans;  // plans that the operator runs (a branch, a loop's body); no operator does yet
-  double predicted_ns = 0.0;           // on one thread: how many threads it is worth
+  std::vector<ValueIndex> packed;  // constants
+  double predicted_ns = 0.0;       // on one thread: how many threads it is worth
 
   bool operator==(const PlanStep&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"op", &PlanStep::op}, Field{"kernel", &PlanStep::kernel},
-                      Field{"engine", &PlanStep::engine}, Field{"attrs", &PlanStep::attrs},
+    return std::tuple(Field{"op", &PlanStep::op}, Field{"kernel", &PlanStep::kernel}, Field{"attrs", &PlanStep::attrs},
                       Field{"schedule", &PlanStep::schedule}, Field{"inputs", &PlanStep::inputs},
                       Field{"outputs", &PlanStep::outputs}, Field{"packed", &PlanStep::packed},
-                      Field{"subplans", &PlanStep::subplans}, Field{"predicted_ns", &PlanStep::predicted_ns});
+                      Field{"predicted_ns", &PlanStep::predicted_ns});
   }
 };
 

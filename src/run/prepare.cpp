@@ -76,7 +76,7 @@ bool is_same_call(const Plan& a, const Plan& b, std::size_t index) {
   const PlanStep &in_a = a.steps[index], &in_b = b.steps[index];
   const auto is_same = [&](ValueIndex of_a, ValueIndex of_b) { return is_same_operand(a, of_a, b, of_b); };
   return in_a.kernel == in_b.kernel && in_a.op == in_b.op && in_a.attrs == in_b.attrs &&
-         in_a.schedule == in_b.schedule && in_a.subplans == in_b.subplans && a.calls_of(index) == b.calls_of(index) &&
+         in_a.schedule == in_b.schedule && a.calls_of(index) == b.calls_of(index) &&
          std::ranges::equal(in_a.inputs, in_b.inputs, is_same) &&
          std::ranges::equal(in_a.outputs, in_b.outputs, is_same) &&
          std::ranges::equal(in_a.packed, in_b.packed, is_same);
@@ -149,7 +149,6 @@ class StepPreparer {
     if (!attrs_) return damaged("attributes that cannot be decoded", "those of " + step_.op);
     if (!step_.schedule.empty() && kernel_->knobs.empty())
       return damaged("a schedule", "none: kernel '" + step_.kernel + "' has one way only");
-    if (!step_.subplans.empty()) return damaged("subplans", "none for " + step_.op);
     return ok_status();
   }
 

@@ -104,7 +104,6 @@ const LoadLie kLoadLies[] = {
     {"speed of nothing", [](CompiledModel& m) { m.plans[0].machine.speeds.gigahertz = 0.0; }, "a machine's speed"},
     {"view of another place", [](CompiledModel& m) { output(m, 0).view_of = 0; }, "a view that lies elsewhere"},
     {"schedule", [](CompiledModel& m) { step(m, 0).schedule.push_back(std::byte{1}); }, "a schedule"},
-    {"subplans", [](CompiledModel& m) { step(m, 0).subplans.push_back(0); }, "subplans"},
     {"no step for an output", [](CompiledModel& m) { m.plans[0].steps.pop_back(); }, "which no step computes"},
     {"instructions", [](CompiledModel& m) { m.plans[0].needs.bits |= 1u << 31; }, "which needs", ErrorKind::resource},
 };
