@@ -89,7 +89,10 @@ Result<std::vector<SizedGroup>> sized_groups(const Graph& graph, const SampleSou
 
 Result<std::vector<ValueId>> same_wires(const Graph& graph, const std::vector<ValueId>& wires, const Graph& other) {
   std::unordered_map<std::string, ValueId> by_name;
-  for (int i = 0; i < other.value_count(); ++i) by_name.emplace(other.value({i}).name, ValueId{i});
+  for (const ValueId input : other.inputs()) by_name.emplace(other.value(input).name, input);
+  for (const NodeId id : other.order()) {
+    for (const ValueId output : other.node(id).outputs) by_name.emplace(other.value(output).name, output);
+  }
   std::vector<ValueId> same;
   for (const ValueId wire : wires) {
     const auto found = by_name.find(graph.value(wire).name);
