@@ -12,6 +12,19 @@
 namespace octavo {
 namespace {
 
+bool is_empty(const Shape& shape) { return shape.elements() == 0; }
+
+bool has_empty(const SampleGroup& group) { return std::any_of(group.shapes.begin(), group.shapes.end(), is_empty); }
+
+// What no sample shows anything of: the first one has an input without elements, and so have all others.
+Error nothing_seen(const Graph& graph, const SampleGroup& group, const std::string& sample) {
+  const auto empty = std::find_if(group.shapes.begin(), group.shapes.end(), is_empty) - group.shapes.begin();
+  return {.kind = ErrorKind::invalid_input,
+          .where = sample + ": input '" + graph.value(graph.inputs()[static_cast<std::size_t>(empty)]).name + "'",
+          .found = group.shapes[static_cast<std::size_t>(empty)].to_string(),
+          .expected = "a sample in which every input has an element"};
+}
+
 // Its sizes, and what they make of the graph.
 Result<SizedGroup> sized(const Graph& graph, SampleGroup group) {
   if (group.shapes.size() != graph.inputs().size()) {
@@ -48,10 +61,7 @@ Result<std::vector<SampleGroup>> sample_groups(const SampleSource& samples) {
     if (is_new) groups.push_back({std::move(*shapes), {}});
     groups[at->second].indices.push_back(index);
   }
-  const auto rank = [](const SampleGroup& group) {
-    return std::pair(std::ranges::all_of(group.shapes, [](const Shape& shape) { return shape.elements() > 0; }),
-                     group.indices.size());
-  };
+  const auto rank = [](const SampleGroup& group) { return std::pair(!has_empty(group), group.indices.size()); };
   const auto most = std::ranges::max_element(groups, {}, rank);
   if (most != groups.end()) std::rotate(groups.begin(), most, most + 1);
   return groups;
@@ -84,6 +94,8 @@ Result<std::vector<SizedGroup>> sized_groups(const Graph& graph, const SampleSou
     }
     all.push_back(std::move(*one));
   }
+  if (!all.empty() && has_empty(all.front().group))
+    return nothing_seen(graph, all.front().group, samples.name(all.front().group.indices.front()));
   return all;
 }
 

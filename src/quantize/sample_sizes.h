@@ -51,7 +51,8 @@ struct SizedGroup {
 };
 
 // Of an open graph, as sample_groups sorts them. Errors: those of the samples; invalid_input, with the first sample of
-// the shapes by its name: shapes that its inputs cannot have, sizes that its conditions refuse.
+// the shapes by its name: shapes that its inputs cannot have, sizes that its conditions refuse, and where each sample
+// has an empty tensor.
 Result<std::vector<SizedGroup>> sized_groups(const Graph& graph, const SampleSource& samples);
 
 // The wires of `other`, a graph made of the same open one at another size, that are called as these of `graph` are.
