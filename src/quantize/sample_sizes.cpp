@@ -16,15 +16,6 @@ bool is_empty(const Shape& shape) { return shape.elements() == 0; }
 
 bool has_empty(const SampleGroup& group) { return std::any_of(group.shapes.begin(), group.shapes.end(), is_empty); }
 
-// What no sample shows anything of: the first one has an input without elements, and so have all others.
-Error nothing_seen(const Graph& graph, const SampleGroup& group, const std::string& sample) {
-  const auto empty = std::find_if(group.shapes.begin(), group.shapes.end(), is_empty) - group.shapes.begin();
-  return {.kind = ErrorKind::invalid_input,
-          .where = sample + ": input '" + graph.value(graph.inputs()[static_cast<std::size_t>(empty)]).name + "'",
-          .found = group.shapes[static_cast<std::size_t>(empty)].to_string(),
-          .expected = "a sample in which every input has an element"};
-}
-
 // Its sizes, and what they make of the graph.
 Result<SizedGroup> sized(const Graph& graph, SampleGroup group) {
   if (group.shapes.size() != graph.inputs().size()) {
@@ -94,9 +85,17 @@ Result<std::vector<SizedGroup>> sized_groups(const Graph& graph, const SampleSou
     }
     all.push_back(std::move(*one));
   }
-  if (!all.empty() && has_empty(all.front().group))
-    return nothing_seen(graph, all.front().group, samples.name(all.front().group.indices.front()));
   return all;
+}
+
+Status check_shown(const Graph& graph, const SampleSource& samples, const SampleGroup& most) {
+  const auto empty = std::find_if(most.shapes.begin(), most.shapes.end(), is_empty);
+  if (empty == most.shapes.end()) return ok_status();
+  const ValueId input = graph.inputs()[static_cast<std::size_t>(empty - most.shapes.begin())];
+  return Error{.kind = ErrorKind::invalid_input,
+               .where = samples.name(most.indices.front()) + ": input '" + graph.value(input).name + "'",
+               .found = empty->to_string(),
+               .expected = "a sample in which every input has an element"};
 }
 
 Result<std::vector<ValueId>> same_wires(const Graph& graph, const std::vector<ValueId>& wires, const Graph& other) {
