@@ -92,6 +92,12 @@ def rows_of(array: np.ndarray, spec: Input, where: str) -> np.ndarray:
     raise usage(f"{where}, input '{spec.name}'", f"shape {list(array.shape)}", f"{spec.shape[1:]}, or a batch of such")
 
 
+def _of_each_row(arrays: list[np.ndarray]) -> list[np.ndarray]:
+    """What an item has once beside batches of several, such as a decoder's switch, is that of each of their rows."""
+    rows = next((len(array) for array in arrays if len(array) != 1), 1)
+    return [np.broadcast_to(array, (rows, *array.shape[1:])) if len(array) == 1 else array for array in arrays]
+
+
 def _takes_tokens(inputs: Sequence[Input]) -> bool:
     """Sentences of any length: each item stays a file of its own."""
     return all("int" in each.dtype and len(each.shape) == 2 and each.shape == inputs[0].shape for each in inputs)
@@ -137,7 +143,7 @@ def _spool_tables(items: Iterator[Any], inputs: Sequence[Input], limit: int | No
     try:
         for index, item in enumerate(items):
             where = f"sample {index}"
-            arrays = [rows_of(array, spec, where) for array, spec in zip(arrays_of(item, inputs, where), inputs)]
+            arrays = _of_each_row([rows_of(array, spec, where) for array, spec in zip(arrays_of(item, inputs, where), inputs)])
             if labels:
                 arrays.append(np.atleast_1d(as_numpy(item[len(inputs)])).astype(np.int64))
             if limit is not None:

@@ -13,6 +13,7 @@ import pytest
 from conftest import ROOT
 
 import octavo
+from octavo._samples import Input, spooled
 
 
 def test_lists_batches_mappings_and_files_teach_the_same(digits: str, digits_samples: np.ndarray, int8: octavo.Model, tmp_path: Path) -> None:
@@ -90,6 +91,13 @@ def test_samples_of_several_sizes() -> None:
     assert report["models"][1]["samples"] == 10 and report["models"][1]["sqnr_db"] > 25
     with pytest.raises(octavo.InvalidInputError, match="samples/00000001.npz: sample 0: found shape 4x9x9, expected nx3xhxw"):
         octavo.compile(network, [samples[0], np.zeros((1, 4, 9, 9), np.float32)])
+
+
+def test_what_comes_once_is_that_of_each_row() -> None:
+    inputs = [Input("x", "f32", [1, 4], True), Input("has_past", "bool", [1])]
+    items = [(np.zeros((3, 4), np.float32), np.array([True])), (np.zeros((0, 4), np.float32), np.array([False]))]
+    with spooled(items, inputs) as path, np.load(path) as arrays:
+        assert arrays["x"].shape == (3, 4) and arrays["has_past"].tolist() == [True] * 3
 
 
 def test_quantize_gives_a_standard_file(digits: str, digits_samples: np.ndarray, int8: octavo.Model, tmp_path: Path) -> None:

@@ -197,7 +197,7 @@ class Compiler {
   // What each network reads while the program runs in fp32 on the samples; nothing where it is not to be quantized.
   Result<std::vector<NetworkSamples>> teach(const ImportedModel& imported) const {
     if (!is_taught(imported)) return std::vector<NetworkSamples>();
-    const auto samples = quantizer_.samples_of_program(imported.program->program);
+    const auto samples = quantizer_.samples_of_program();
     if (!samples) return samples.errors();
     std::vector<std::string> unknown = options_.skip;
     for (const Graph& graph : imported.program->networks) unknown = unmatched_patterns(graph, unknown);
@@ -207,8 +207,8 @@ class Compiler {
     options.skip.clear();
     auto program = Compiler(source_, options, {}).run();
     if (!program) return program.errors();
-    return samples_of_networks(Access::make<CompiledModel>(std::move(*program)), imported.program->networks, **samples,
-                               monitor_);
+    return samples_of_networks(Access::make<CompiledModel>(std::move(*program)), imported.program->networks.size(),
+                               **samples, monitor_);
   }
 
   // What is not for models of several parts.
@@ -289,7 +289,7 @@ class Compiler {
   // 8 bits, and computes in floats with the same bits everywhere.
   Result<Precision> precision_for(const ImportedModel& imported, const NetworkSamples* taught) const {
     if (taught == nullptr) return precision_for(imported);
-    return taught->samples || !has_products(imported.graph) ? Precision::int8 : Precision::fp32;
+    return *taught || !has_products(imported.graph) ? Precision::int8 : Precision::fp32;
   }
 
   Result<Lowered> lower_once(ImportedModel imported, const NetworkSamples* taught, std::vector<Graph> others) {
@@ -300,7 +300,7 @@ class Compiler {
     const bool is_worth_it = taught == nullptr || has_products(imported.graph);
     if (*precision == Precision::int8 && !imported.is_quantized && is_worth_it) {
       const auto report =
-          taught == nullptr ? quantizer_.quantize(imported.graph) : quantizer_.quantize_part(imported.graph, *taught);
+          taught == nullptr ? quantizer_.quantize(imported.graph) : quantizer_.quantize_part(imported.graph, **taught);
       if (!report) return report.errors();
       kept = report->notes;
       for (const std::string& reason : report->kept_in_float) kept.push_back("kept in float: " + reason);

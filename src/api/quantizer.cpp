@@ -228,10 +228,7 @@ Result<ImportedModel> Quantizer::import_for_samples() const {
   auto imported = import_open(std::move(import));
   if (!imported && alone.sizes() != nullptr)
     return ImportedModel{.graph = std::move(alone), .dialect = "", .program = std::nullopt};
-  if (!imported || !imported->program) return imported;
-  auto inputs = inputs_of_program(imported->program->program, source_.name);
-  if (!inputs) return inputs.errors();
-  imported->graph = std::move(*inputs);
+  if (imported && imported->program) imported->graph = std::move(alone);
   return imported;
 }
 
@@ -321,20 +318,20 @@ Result<QuantizeReport> Quantizer::quantize(Graph& graph) {
   return report;
 }
 
-Result<QuantizeReport> Quantizer::quantize_part(Graph& graph, const NetworkSamples& taught) const {
+Result<QuantizeReport> Quantizer::quantize_part(Graph& graph, const SampleSource& samples) const {
   QuantizeOptions options = given_options();
   options.is_part = true;
   options.monitor = monitor_;
-  options.sample_sizes = taught.sizes;
-  return octavo::quantize(graph, *taught.samples, options);
+  return octavo::quantize(graph, samples, options);
 }
 
-Result<std::shared_ptr<const SampleSource>> Quantizer::samples_of_program(const octavo::Program& program) const {
+Result<std::shared_ptr<const SampleSource>> Quantizer::samples_of_program() const {
   if (own_.samples) return own_.samples;
   if (options_.samples.count == 0) return refuse_program(source_.name, "ranges without samples");
-  const auto inputs = inputs_of_program(program, source_.name);
+  auto inputs = import_for_samples();
   if (!inputs) return inputs.errors();
-  return std::shared_ptr<const SampleSource>(std::make_shared<const FunctionSource>(options_.samples, *inputs));
+  if (const Status closed = close_for_samples(inputs->graph); !closed) return closed.errors();
+  return std::shared_ptr<const SampleSource>(std::make_shared<const FunctionSource>(options_.samples, inputs->graph));
 }
 
 }  // namespace octavo::v1

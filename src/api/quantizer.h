@@ -48,9 +48,9 @@ class Quantizer {
   // Puts pairs into an fp32 graph that import_for or import_open made.
   Result<QuantizeReport> quantize(Graph& graph);
   // The same for a network of a program that import_open made.
-  Result<QuantizeReport> quantize_part(Graph& graph, const NetworkSamples& taught) const;
+  Result<QuantizeReport> quantize_part(Graph& graph, const SampleSource& samples) const;
   // Samples of a program's inputs. Error (usage): there are none, only what was learned of others.
-  Result<std::shared_ptr<const SampleSource>> samples_of_program(const octavo::Program& program) const;
+  Result<std::shared_ptr<const SampleSource>> samples_of_program() const;
 
  private:
   Result<ImportedModel> import_open(ImportOptions import) const;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
+#include <optional>
 
 #include "quantize/channels.h"
 #include "quantize/parallel.h"
@@ -13,6 +14,9 @@ namespace {
 
 // Samples between two meetings of the threads, where what depends on their order is merged.
 constexpr std::int64_t kRound = 16;
+
+// By watched value; nothing where it had no elements.
+using RangesOfSample = std::vector<std::optional<TensorRange>>;
 
 class Calibrator {
  public:
@@ -41,14 +45,16 @@ class Calibrator {
     observations_ = std::move(*observations);
     for (std::int64_t begin = 0; begin < samples_.size(); begin += kRound) {
       const std::int64_t end = std::min(begin + kRound, samples_.size());
-      of_round_.assign(static_cast<std::size_t>(end - begin), std::vector<TensorRange>(watch_.ranges.size()));
+      of_round_.assign(static_cast<std::size_t>(end - begin), RangesOfSample(watch_.ranges.size()));
       const Status done = for_each_index(begin, end, workers, [&](int worker, std::int64_t index) {
         return observe(observations_[static_cast<std::size_t>(worker)], index,
                        of_round_[static_cast<std::size_t>(index - begin)]);
       });
       if (!done) return done.errors();
       for (const auto& of_sample : of_round_) {
-        for (std::size_t k = 0; k < of_sample.size(); ++k) statistics_.observers[k].add_to_average(of_sample[k]);
+        for (std::size_t k = 0; k < of_sample.size(); ++k) {
+          if (of_sample[k]) statistics_.observers[k].add_to_average(*of_sample[k]);
+        }
       }
     }
     return std::move(statistics_);
@@ -62,7 +68,7 @@ class Calibrator {
     return checked_sample(graph_, samples_, index);
   }
 
-  Status observe(Observation& observation, std::int64_t index, std::vector<TensorRange>& ranges) {
+  Status observe(Observation& observation, std::int64_t index, RangesOfSample& ranges) {
     auto inputs = sample(index);
     if (!inputs) return inputs.errors();
     const auto means = statistics_.means.find(index);
@@ -71,9 +77,8 @@ class Calibrator {
       if (k < watch_.ranges.size()) {
         const auto values = ConstTensorView(value).span<float>();
         const std::lock_guard lock(locks_[k]);
-        const auto range = statistics_.observers[k].add(values);
-        if (range) ranges[k] = *range;
-        else if (!values.empty()) bad = std::min(bad, k);
+        ranges[k] = statistics_.observers[k].add(values);
+        if (!ranges[k] && !values.empty()) bad = std::min(bad, k);
       } else if (means != statistics_.means.end() && network_.channel_axis(k) >= 0) {
         means->second[k - watch_.ranges.size()] = channel_means(value, network_.channel_axis(k));
       }
@@ -93,9 +98,9 @@ class Calibrator {
   ObservedNetwork network_;
   std::vector<Observation> observations_;  // by worker
   Statistics statistics_;
-  std::vector<std::mutex> locks_;                   // by observer
-  std::vector<std::vector<TensorRange>> of_round_;  // by sample of the round
-  std::mutex mutex_;                                // of the source
+  std::vector<std::mutex> locks_;         // by observer
+  std::vector<RangesOfSample> of_round_;  // by sample of the round
+  std::mutex mutex_;                      // of the source
 };
 
 }  // namespace

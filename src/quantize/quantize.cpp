@@ -456,6 +456,9 @@ Result<QuantizeReport> quantize(Graph& graph, const SampleSource& source, const 
   if (graph.sizes() == nullptr || !takes_samples(options)) return quantize_prepared(graph, {samples}, options);
   const auto groups = sized_groups(graph, samples);
   if (!groups) return groups.errors();
+  if (!options.is_part) {
+    if (const Status shown = check_shown(graph, samples, groups->front().group); !shown) return shown.errors();
+  }
   auto learned = learn(graph, samples, *groups, options);
   if (!learned) return learned.errors();
   QuantizeOptions with_ranges = options;

@@ -12,6 +12,10 @@
 namespace octavo {
 namespace {
 
+bool is_empty(const Shape& shape) { return shape.elements() == 0; }
+
+bool has_empty(const SampleGroup& group) { return std::any_of(group.shapes.begin(), group.shapes.end(), is_empty); }
+
 // Its sizes, and what they make of the graph.
 Result<SizedGroup> sized(const Graph& graph, SampleGroup group) {
   if (group.shapes.size() != graph.inputs().size()) {
@@ -48,10 +52,7 @@ Result<std::vector<SampleGroup>> sample_groups(const SampleSource& samples) {
     if (is_new) groups.push_back({std::move(*shapes), {}});
     groups[at->second].indices.push_back(index);
   }
-  const auto rank = [](const SampleGroup& group) {
-    return std::pair(std::ranges::all_of(group.shapes, [](const Shape& shape) { return shape.elements() > 0; }),
-                     group.indices.size());
-  };
+  const auto rank = [](const SampleGroup& group) { return std::pair(!has_empty(group), group.indices.size()); };
   const auto most = std::ranges::max_element(groups, {}, rank);
   if (most != groups.end()) std::rotate(groups.begin(), most, most + 1);
   return groups;
@@ -87,9 +88,22 @@ Result<std::vector<SizedGroup>> sized_groups(const Graph& graph, const SampleSou
   return all;
 }
 
+Status check_shown(const Graph& graph, const SampleSource& samples, const SampleGroup& most) {
+  const auto empty = std::find_if(most.shapes.begin(), most.shapes.end(), is_empty);
+  if (empty == most.shapes.end()) return ok_status();
+  const ValueId input = graph.inputs()[static_cast<std::size_t>(empty - most.shapes.begin())];
+  return Error{.kind = ErrorKind::invalid_input,
+               .where = samples.name(most.indices.front()) + ": input '" + graph.value(input).name + "'",
+               .found = empty->to_string(),
+               .expected = "a sample in which every input has an element"};
+}
+
 Result<std::vector<ValueId>> same_wires(const Graph& graph, const std::vector<ValueId>& wires, const Graph& other) {
   std::unordered_map<std::string, ValueId> by_name;
-  for (int i = 0; i < other.value_count(); ++i) by_name.emplace(other.value({i}).name, ValueId{i});
+  for (const ValueId input : other.inputs()) by_name.emplace(other.value(input).name, input);
+  for (const NodeId id : other.order()) {
+    for (const ValueId output : other.node(id).outputs) by_name.emplace(other.value(output).name, output);
+  }
   std::vector<ValueId> same;
   for (const ValueId wire : wires) {
     const auto found = by_name.find(graph.value(wire).name);

@@ -54,6 +54,10 @@ struct SizedGroup {
 // the shapes by its name: shapes that its inputs cannot have, sizes that its conditions refuse.
 Result<std::vector<SizedGroup>> sized_groups(const Graph& graph, const SampleSource& samples);
 
+// Whether some sample has elements in every input; `most` is the first of sample_groups. Error (invalid_input): each
+// has an empty tensor.
+Status check_shown(const Graph& graph, const SampleSource& samples, const SampleGroup& most);
+
 // The wires of `other`, a graph made of the same open one at another size, that are called as these of `graph` are.
 // Error (internal): one is not there.
 Result<std::vector<ValueId>> same_wires(const Graph& graph, const std::vector<ValueId>& wires, const Graph& other);

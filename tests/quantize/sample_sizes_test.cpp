@@ -8,7 +8,10 @@
 #include <random>
 
 #include "ops/binary/binary.h"
+#include "ops/concat/concat.h"
 #include "ops/conv/conv.h"
+#include "ops/layer_norm/layer_norm.h"
+#include "ops/matmul/matmul.h"
 #include "ops/unary/unary.h"
 
 namespace octavo {
@@ -216,6 +219,58 @@ TEST(SampleSizes, OtherSizesHaveTheFactorsOfMost) {
   const float factor = with->calibrated.channel_factors.at("same").at(1);
   EXPECT_LT(factor, 0.5f);
   EXPECT_FLOAT_EQ(with->calibrated.ranges.at("relu").highest * factor, without->calibrated.ranges.at("relu").highest);
+}
+
+// Rows of eight behind a normalisation, whose channels are far from alike: a product that smoothing replaces.
+ValueId normalised_product(OpenNet& net, ValueId x) {
+  std::mt19937 random(11);
+  std::normal_distribution<float> normal;
+  std::vector<float> weights(8 * 8);
+  for (float& weight : weights) weight = normal(random);
+  const ValueId scale = net.graph.add_constant("scale", Tensor::of<float>(Shape{8}, {30, 1, 1, 1, 1, 1, 1, 1}));
+  const ValueId bias = net.graph.add_constant("bias", Tensor(DType::f32, Shape{8}));
+  const ValueId norm = net.add(kLayerNorm, LayerNormAttrs{.axis = 3}, {x, scale, bias}, "norm");
+  const ValueId w = net.graph.add_constant("w", Tensor::of<float>(Shape{8, 8}, weights));
+  return net.add(kMatmul, NoAttrs{}, {norm, w}, "product");
+}
+
+// What smoothing makes bears the name of what it replaces.
+TEST(SampleSizes, SmoothedProductsAreSeenAtOtherSizes) {
+  OpenNet net;
+  const ValueId x = net.graph.add_input("x", DType::f32, OpenShape({net.batch, net.height, net.width, Dim(8)}));
+  net.graph.add_output(normalised_product(net, x), "y");
+  const SampleSizesNoise samples({{{2, 4, 9, 8}}, {{1, 8, 12, 8}}});
+  const auto report = quantize(net.graph, samples, options_with(CalibrationMethod::minmax));
+  ASSERT_TRUE(report) << to_string(report.errors());
+  EXPECT_TRUE(report->calibrated.ranges.contains("product"));
+  EXPECT_TRUE(report->calibrated.channel_factors.contains("norm"));
+}
+
+// A step of a decoder: rows that were there before, of which there may be none, and new ones.
+Result<QuantizeReport> quantized_step(std::vector<std::vector<Shape>> shapes, CalibrationMethod calibration) {
+  OpenNet net;
+  const Dim rows = net.sizes->add({.name = "P", .range = {0, 64}, .least_usual = 1}, 6);
+  const Dim four = net.height, width = net.width;
+  const ValueId past = net.graph.add_input("past", DType::f32, OpenShape({rows, four, width, Dim(8)}));
+  const ValueId x = net.graph.add_input("x", DType::f32, OpenShape({net.batch, four, width, Dim(8)}));
+  net.graph.add_output(normalised_product(net, net.add(kConcat, ConcatAttrs{.axis = 0}, {past, x}, "all")), "y");
+  return quantize(net.graph, SampleSizesNoise(std::move(shapes)), options_with(calibration));
+}
+
+TEST(SampleSizes, EmptyTensorsShowNothing) {
+  const std::vector<Shape> begun{{0, 4, 5, 8}, {2, 4, 5, 8}}, later{{3, 4, 5, 8}, {2, 4, 5, 8}};
+  for (const CalibrationMethod method : {CalibrationMethod::minmax, CalibrationMethod::average}) {
+    const auto report = quantized_step({later, begun, begun}, method), one = quantized_step({later}, method);
+    ASSERT_TRUE(report && one) << to_string(report.errors());
+    EXPECT_EQ(report->samples, 3);
+    EXPECT_EQ(report->calibrated.ranges.at("past").lowest, one->calibrated.ranges.at("past").lowest);
+    EXPECT_EQ(report->calibrated.ranges.at("past").highest, one->calibrated.ranges.at("past").highest);
+    EXPECT_GT(report->calibrated.ranges.at("x").highest, one->calibrated.ranges.at("x").highest);
+  }
+  const auto nothing = quantized_step({begun, begun}, CalibrationMethod::minmax);
+  ASSERT_FALSE(nothing);
+  EXPECT_EQ(to_string(nothing.errors()),
+            "calibration sample 0: input 'past': found 0x4x5x8, expected a sample in which every input has an element");
 }
 
 Error refusal(Graph& graph, std::vector<std::vector<Shape>> shapes) {

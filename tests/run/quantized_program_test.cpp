@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "api/inside.h"
 #include "octavo/compile.h"
 #include "octavo/run.h"
 #include "support/control_flow.h"
@@ -143,6 +144,51 @@ TEST(QuantizedProgram, LeavesOutWhatIsSkipped) {
   // Its scores are those in fp32 but for the last bits.
   const std::vector<Tensor> x = {mixed({6, 16}, 11)};
   EXPECT_EQ(answers(*mixed_precision, x)[1], answers(*fp32, x)[1]);
+}
+
+// A decoder that goes on with what it made before, or begins: x of some rows, past of some or none.
+ModelBuilder decoder() {
+  ModelBuilder model(17), begins(17), goes_on(17);
+  model.input("x", DType::f32, {-1, 16}).input("past", DType::f32, {-2, 16}).input("has_past", DType::boolean, {});
+  model.output("y").initializer("w", mixed({16, 32}, 1)).initializer("v", mixed({16, 32}, 2));
+  begins.output("first").node({"MatMul", {"x", "v"}, {"first"}, {}, "", "begins"});
+  goes_on.output("next").node({"Concat", {"past", "x"}, {"all"}, {{"axis", std::int64_t{0}}}});
+  goes_on.node({"MatMul", {"all", "w"}, {"next"}, {}, "", "goes_on"});
+  add_if(model, "has_past", {"y"}, goes_on, begins);
+  return model;
+}
+
+std::vector<Tensor> decoder_inputs(std::int64_t rows, std::int64_t past, bool has_past) {
+  std::vector<Tensor> inputs;
+  inputs.push_back(mixed({rows, 16}, 3));
+  inputs.push_back(mixed({past, 16}, 4));
+  inputs.push_back(truth(has_past));
+  return inputs;
+}
+
+// Each part has products in integers, taught at the sizes that its samples have, one of which is 0.
+TEST(QuantizedProgram, LearnsFromSamplesOfSeveralSizes) {
+  class Steps final : public SampleSource {
+   public:
+    std::int64_t size() const override { return 4; }
+    Result<std::vector<Tensor>> sample(std::int64_t i) const override { return decoder_inputs(5 - i, i / 2, i != 3); }
+  };
+  const std::string bytes = decoder().bytes();
+  const v1::ModelSource source("test.onnx", std::as_bytes(std::span(bytes)));
+  const auto int8 = v1::compile(source, {}, {.samples = std::make_shared<const Steps>()});
+  const auto fp32 = compile(decoder(), {.precision = Precision::fp32});
+  ASSERT_TRUE(int8.ok()) << to_string(int8.errors());
+  ASSERT_TRUE(fp32.ok());
+  EXPECT_LT(int8->info().constant_bytes, fp32->info().constant_bytes / 2);
+  for (const bool has_past : {false, true}) {
+    const std::vector<Tensor> inputs = decoder_inputs(7, 2, has_past);
+    const Tensor expected = answers(*fp32, inputs)[0], found = answers(*int8, inputs)[0];
+    ASSERT_EQ(found.shape(), expected.shape());
+    EXPECT_NE(found, expected) << "rounded";
+    for (std::int64_t i = 0; i < found.elements(); ++i) {
+      EXPECT_NEAR(found.as<float>()[i], expected.as<float>()[i], 0.1f);
+    }
+  }
 }
 
 // No sample reaches the second product: it stays in fp32, and is right where a run reaches it.
