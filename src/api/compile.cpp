@@ -171,6 +171,8 @@ class Compiler {
     const auto taught = teach(imported);
     if (!taught) return taught.errors();
     octavo::CompiledModel model = described(imported);
+    auto others =
+        taught->empty() ? quantizer_.import_others(*imported.program) : std::vector<std::vector<Graph>>(taught->size());
     model.program = std::move(imported.program->program);
     for (std::size_t i = 0; i < imported.program->networks.size(); ++i) {
       Graph& graph = imported.program->networks[i];
@@ -183,7 +185,7 @@ class Compiler {
                             .program = std::nullopt,
                             .states = {}};
       const NetworkSamples* own = taught->empty() ? nullptr : &(*taught)[i];
-      auto compiled = compile_network(std::move(network), sizes, machine, own);
+      auto compiled = compile_network(std::move(network), sizes, machine, own, std::move(others[i]));
       if (!compiled) return compiled.errors();
       model.networks.push_back(std::move(*compiled));
     }

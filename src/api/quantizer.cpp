@@ -213,6 +213,26 @@ std::vector<Graph> Quantizer::import_others(const Graph& first) const {
   });
 }
 
+// Sizes of 0 would be numbers, which networks do not count among their sizes.
+std::vector<std::vector<Graph>> Quantizer::import_others(const ImportedProgram& first) const {
+  std::vector<std::vector<Graph>> others(first.networks.size());
+  ImportOptions import = open_import_options(options_, own_);
+  import.examples.clear();
+  for (const Graph& graph : first.networks) {
+    if (graph.sizes() == nullptr) continue;
+    for (const OpenSize& size : graph.sizes()->sizes()) import.example_sizes[size.name] = 1;
+  }
+  auto imported = import.example_sizes.empty() ? Errors() : import_source(source_, import);
+  if (!imported || !imported->program || imported->program->program.blocks != first.program.blocks) return others;
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    Graph& graph = imported->program->networks[i];
+    const Sizes *own = graph.sizes().get(), *before = first.networks[i].sizes().get();
+    const bool is_fit = own != nullptr && before != nullptr && own->sizes() == before->sizes();
+    if (is_fit && means_more(reading_of(graph), *before)) others[i].push_back(std::move(graph));
+  }
+  return others;
+}
+
 Result<ImportedModel> Quantizer::import_for(std::int64_t batch) const {
   ImportOptions import = import_options(options_, own_);
   import.batch = import.example_batch = batch;

@@ -42,6 +42,9 @@ class Quantizer {
   Result<ImportedModel> import_open() const;
   // What the file means at sizes at which what import_open gave does not hold.
   std::vector<Graph> import_others(const Graph& first) const;
+  // The same of a program whose inputs have sizes of 1, for each of its networks; nothing where another program comes
+  // of it, or networks of other sizes.
+  std::vector<std::vector<Graph>> import_others(const ImportedProgram& first) const;
   // As import_open at the sizes that samples have; of a model of several parts, and of a file that has no meaning at
   // any example of its sizes, a graph of its inputs alone.
   Result<ImportedModel> import_for_samples() const;

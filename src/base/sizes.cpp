@@ -90,10 +90,6 @@ SizeRange range_at(const Dim& dim, SizeRange SizeExpression::*of) {
   return dim.is_number() ? SizeRange{dim.example(), dim.example()} : dim.expression()->*of;
 }
 
-SizeRelation opposite(SizeRelation relation) {
-  return static_cast<SizeRelation>(static_cast<std::uint8_t>(relation) ^ 1);
-}
-
 Sizes& table_of(const Dim& a, const Dim& b) { return *(a.is_number() ? b : a).expression()->table; }
 
 }  // namespace
@@ -317,7 +313,7 @@ void Sizes::keep_once(std::vector<SizeCondition>& conditions, SizeCondition cond
 
 void Sizes::keep(SizeCondition condition) {
   // Not where a message reads a number; what a rule refuses is seldom that two things are equal.
-  if (shape_rule_asks_ && condition.relation != SizeRelation::zero) last_asked_ = condition;
+  if (condition.relation != SizeRelation::zero) last_asked_ = condition;
   keep_once(conditions_, std::move(condition));
 }
 

@@ -107,6 +107,9 @@ constexpr std::string_view name_of(SizeRelation relation) {
   return names[static_cast<int>(relation)];
 }
 bool holds(SizeRelation relation, std::int64_t value);
+constexpr SizeRelation opposite(SizeRelation relation) {
+  return static_cast<SizeRelation>(static_cast<std::uint8_t>(relation) ^ 1);
+}
 
 struct SizeCondition {
   std::int32_t expression = 0;
@@ -180,13 +183,18 @@ class Sizes {
   void set_asking(std::string where) { asking_ = std::move(where); }
   // Whether it is a shape rule that asks; what it was before.
   bool set_shape_rule_asks(bool asks);
-  // The shape rule that asked refuses what the example answered.
+  // Whoever asks from now on has asked nothing yet.
+  void forget_asked() { last_asked_.reset(); }
+  // The shape rule or importer that asked refuses what the example answered.
   void note_refusal();
-  // What such rules asked last, as they would have it: with another example they may accept.
+  // What they asked last, as they would have it: with another example they may accept.
   const std::vector<SizeCondition>& refused() const { return refused_; }
-  // Sizes near the example where the condition holds: one is another, or all that it is about are one number. Nothing
-  // where none is found.
+  // The nearest sizes to the example where the condition holds: one is another, or all that it is about are one number.
+  // Nothing where none is found.
   std::optional<std::vector<std::int64_t>> example_for(const SizeCondition& condition) const;
+  // What an importer asked and the example answered, as the other answer has it: which of two relations an expression
+  // has, or which of two numbers it is. Of an expression that had to be one of many numbers there is no other answer.
+  std::vector<SizeCondition> other_answers() const;
   const std::vector<SizeCondition>& conditions() const { return conditions_; }
 
   // The value of every expression, by its index, for these sizes. Errors (usage): a size outside its range or no
@@ -238,7 +246,7 @@ class Sizes {
   std::vector<SizeCondition> conditions_, unusual_;
   std::string asking_;
   bool shape_rule_asks_ = false;
-  std::optional<SizeCondition> last_asked_;  // by a shape rule
+  std::optional<SizeCondition> last_asked_;  // by who asks now
   std::vector<SizeCondition> refused_;
   bool is_full_ = false;
   SizesOf of_ = SizesOf::inputs;

@@ -18,7 +18,9 @@ bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; 
 }  // namespace
 
 NodeBuilder::NodeBuilder(GraphBuilder& built, std::string name, std::string origin)
-    : built_(built), first_value_(built.graph.value_count()), name_(std::move(name)), origin_(std::move(origin)) {}
+    : built_(built), first_value_(built.graph.value_count()), name_(std::move(name)), origin_(std::move(origin)) {
+  if (built.graph.sizes() != nullptr) built.graph.sizes()->forget_asked();
+}
 
 const Fact& NodeBuilder::fact(ValueId id) const {
   static const Fact kNone;
@@ -117,6 +119,7 @@ ValueId NodeBuilder::reshape(ValueId value, Extents dims, std::string_view suffi
 
 void NodeBuilder::record(ErrorKind kind, std::string_view what, std::string found, std::string expected) {
   has_failed_ = true;
+  if (built_.graph.sizes() != nullptr) built_.graph.sizes()->note_refusal();
   const std::string place = what.empty() ? origin_ : origin_ + ", " + std::string(what);
   built_.report(kind, built_.scope + place, std::move(found), std::move(expected));
 }

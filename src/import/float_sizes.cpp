@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "graph/open_shape.h"
+#include "import/float_factors.h"
 #include "import/places.h"
 #include "ops/binary/binary.h"
 #include "ops/cast/cast.h"
@@ -19,11 +20,14 @@ namespace {
 constexpr int kMostNodes = 64;  // that are looked at for one value; sizes take a dozen
 constexpr std::int64_t kMostElements = 64;
 
-// over / under, which is above 0. Exact, or rounded once, to the nearest float.
+// over / under, which is above 0, or over * factor. Exact, or rounded once, to the nearest float.
 struct Fraction {
   Dim over;
   Dim under = 1;
   bool is_rounded = false;
+  std::optional<FloatFactor> factor = std::nullopt;
+
+  bool is_whole() const { return is_one(under) && !factor; }
 };
 using Fractions = std::vector<Fraction>;
 
@@ -41,19 +45,26 @@ std::optional<Fraction> fraction_of(double number) {
   return std::nullopt;
 }
 
+// Arithmetic goes on with what is exact.
+bool are_exact(const Fraction& a, const Fraction& b) {
+  return !a.is_rounded && !b.is_rounded && !a.factor && !b.factor;
+}
+
 std::optional<Fraction> sum(const Fraction& a, const Fraction& b, int sign) {
-  if (a.is_rounded || b.is_rounded) return std::nullopt;
+  if (!are_exact(a, b)) return std::nullopt;
   if (is_same(a.under, b.under)) return Fraction{a.over + sign * b.over, a.under};
   return Fraction{a.over * b.under + sign * b.over * a.under, a.under * b.under};
 }
 
 std::optional<Fraction> product(const Fraction& a, const Fraction& b) {
-  if (a.is_rounded || b.is_rounded || !(a.over.is_number() || b.over.is_number())) return std::nullopt;
+  if (a.factor && is_one(a.over) && b.is_whole()) return Fraction{b.over, 1, true, a.factor};
+  if (b.factor && is_one(b.over) && a.is_whole()) return Fraction{a.over, 1, true, b.factor};
+  if (!are_exact(a, b) || !(a.over.is_number() || b.over.is_number())) return std::nullopt;
   return Fraction{a.over * b.over, a.under * b.under};
 }
 
 std::optional<Fraction> quotient(const Fraction& a, const Fraction& b) {
-  if (a.is_rounded || b.is_rounded || !(b.over > 0)) return std::nullopt;
+  if (!are_exact(a, b) || !(b.over > 0)) return std::nullopt;
   const Dim under = a.under * b.over;
   return Fraction{a.over * b.under, under, !is_power_of_two(under)};
 }
@@ -69,20 +80,44 @@ std::optional<Fraction> computed(BinaryKind kind, const Fraction& a, const Fract
 }
 
 // The quotient of two integers below 2^24, rounded to the nearest float, is an integer or on the same side of all
-// integers as before: it differs from the next one by 1 / under at least, which is more than half a step there.
-Dim floor_of(const Fraction& fraction) {
-  if (fraction.is_rounded) static_cast<void>(fraction.over < kExactInFloats && fraction.under < kExactInFloats);
+// integers as before: it differs from the next one by 1 / under at least, which is more than half a step there. Of
+// halves that is so below 2^23.
+void ask_exact(const Fraction& fraction, std::int64_t end) {
+  if (fraction.is_rounded) static_cast<void>(fraction.over < end && fraction.under < end);
+}
+
+std::optional<Dim> floor_of(const Fraction& fraction) {
+  if (fraction.factor) return whole_product(fraction.over, *fraction.factor, WholeOf::floor);
+  ask_exact(fraction, kExactInFloats);
   return fraction.over / fraction.under;
 }
 
+std::optional<Dim> ceil_of(const Fraction& fraction) {
+  if (fraction.factor) return whole_product(fraction.over, *fraction.factor, WholeOf::ceil);
+  ask_exact(fraction, kExactInFloats);
+  return 0 - (0 - fraction.over) / fraction.under;
+}
+
+// Halves to the even neighbour.
+std::optional<Dim> nearest_of(const Fraction& fraction) {
+  if (fraction.factor) return std::nullopt;
+  ask_exact(fraction, kExactInFloats / 2);
+  const Dim twice = 2 * fraction.over + fraction.under, under = 2 * fraction.under;
+  const Dim nearest = twice / under, is_half = 1 - smaller(1, twice % under);
+  return nearest - is_half * (nearest % 2);
+}
+
 std::optional<Fraction> computed(UnaryKind kind, const Fraction& x) {
+  std::optional<Dim> whole;
   switch (kind) {
     case UnaryKind::identity: return x;
-    case UnaryKind::neg: return Fraction{0 - x.over, x.under, x.is_rounded};
-    case UnaryKind::floor: return Fraction{floor_of(x)};
-    case UnaryKind::ceil: return Fraction{0 - floor_of({0 - x.over, x.under, x.is_rounded})};
-    default: return std::nullopt;
+    case UnaryKind::neg: return x.factor ? std::nullopt : std::optional(Fraction{0 - x.over, x.under, x.is_rounded});
+    case UnaryKind::floor: whole = floor_of(x); break;
+    case UnaryKind::ceil: whole = ceil_of(x); break;
+    case UnaryKind::round: whole = nearest_of(x); break;
+    default: break;
   }
+  return whole ? std::optional(Fraction{*whole}) : std::nullopt;
 }
 
 // Of one graph.
@@ -107,9 +142,8 @@ class FloatSizes {
       return made;
     }
     for (std::int64_t i = 0; i < fact.constant->elements(); ++i) {
-      const auto fraction = fraction_of(element_as_double(fact.constant->view(), i));
-      if (!fraction) return std::nullopt;
-      made.push_back(*fraction);
+      const double number = element_as_double(fact.constant->view(), i);
+      made.push_back(fraction_of(number).value_or(Fraction{1, 1, false, FloatFactor{number, fact.dtype}}));
     }
     return made;
   }
@@ -214,8 +248,9 @@ std::optional<std::vector<Dim>> truncated_sizes(const Graph& graph, ValueId floa
   if (!fractions) return std::nullopt;
   std::vector<Dim> sizes;
   for (const Fraction& fraction : *fractions) {
-    if (!(fraction.over >= 0)) return std::nullopt;
-    sizes.push_back(floor_of(fraction));
+    const auto whole = fraction.over >= 0 ? floor_of(fraction) : std::nullopt;
+    if (!whole) return std::nullopt;
+    sizes.push_back(*whole);
   }
   return sizes;
 }

@@ -17,8 +17,8 @@ namespace octavo {
 inline constexpr std::int64_t kExactInFloats = std::int64_t{1} << 24;
 
 // The elements of a list that nodes compute from sizes in f32, rounded towards 0 as a cast to integers does: sums,
-// products and quotients, rounded up and down, and moved. Nothing where data decide an element, where it may be
-// negative, or where what f32 rounds away depends on more than one quotient.
+// products and quotients, rounded up, down and to the nearest integer, and moved. Nothing where data decide an element,
+// where it may be negative, or where what floats round away depends on more than one quotient or factor.
 std::optional<std::vector<Dim>> truncated_sizes(const Graph& graph, ValueId floats);
 
 // Whether data decide sizes of the table: they can be 0 in any run.

@@ -55,6 +55,10 @@ std::vector<ValueId> add_folded(Graph& graph, const OpSpec& spec, const Attrs& a
   const bool has_open =
       std::any_of(facts.begin(), facts.end(), [](const Fact* fact) { return fact != nullptr && fact->extents; });
   if (has_open && is_for_the_run(attrs, facts)) return {};
+  // Its elements depend on sizes: it is computed once these are known.
+  const bool stays_open =
+      std::any_of(inferred->begin(), inferred->end(), [](const Fact& fact) { return is_open(fact.shape.dims()); });
+  if (stays_open) return {};
   if (has_open) {
     auto folded = add_folded_extents(graph, spec, attrs, facts, *inferred, name);
     const bool is_of_floats = inferred->size() == 1 && is_float(inferred->front().dtype);
@@ -63,10 +67,6 @@ std::vector<ValueId> add_folded(Graph& graph, const OpSpec& spec, const Attrs& a
       if (fact != nullptr && fact->extents != nullptr) static_cast<void>(fixed(*fact->extents));
     }
   }
-  // Its elements depend on sizes: it is computed once these are known.
-  const bool stays_open =
-      std::any_of(inferred->begin(), inferred->end(), [](const Fact& fact) { return is_open(fact.shape.dims()); });
-  if (stays_open) return {};
   std::vector<ValueId> made;
   for (Tensor& tensor : fold(spec, attrs, facts, *inferred, budget))
     made.push_back(graph.add_constant(name, std::move(tensor)));

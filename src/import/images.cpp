@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/fields.h"
+#include "base/sizes.h"
 #include "import/verbs.h"
 #include "ops/argmax_pool/argmax_pool.h"
 #include "ops/average_pool/average_pool.h"
@@ -79,8 +80,15 @@ PoolAttrs pool_attrs(NodeBuilder& in, const PoolArgs& args) {
   if (args.window.kernel.empty())
     in.fail(place_or(args.window.kernel, "kernel"), "none", std::to_string(sizes.size()) + " numbers");
   // Padding by name fixes the output sizes.
-  const Rounding rounding = args.window.padding == Padding::given ? args.rounding : Rounding::floor;
-  return {.window = window_of(in, args.window, sizes), .rounding = rounding, .layout = args.layout};
+  const bool is_fixed = args.window.padding != Padding::given && args.rounding == Rounding::ceil;
+  const Rounding rounding = is_fixed ? Rounding::floor : args.rounding;
+  const Window window = window_of(in, args.window, sizes);
+  // Over smaller images the file means another shape (output_sizes), which is read for itself.
+  for (std::size_t i = 0; rounding != Rounding::floor && !in.failed() && i < sizes.size(); ++i) {
+    const Dim room = sizes[i] + window.pad_begin[i] + window.pad_end[i] - window.extent(static_cast<int>(i));
+    if (!room.is_number() && room.expression()->range.lowest < 0) static_cast<void>(room < 0);
+  }
+  return {.window = window, .rounding = rounding, .layout = args.layout};
 }
 
 }  // namespace
@@ -199,7 +207,7 @@ ValueId lp_pool(NodeBuilder& in, const PoolArgs& args, float p) {
   if (in.failed()) return {};
   const auto sizes = spatial(in.shape(args.x), args.layout);
   const bool rounds_up = args.rounding == Rounding::ceil && args.window.padding == Padding::given;
-  const auto results = output_sizes(window, sizes, rounds_up ? Rounding::ceil : Rounding::floor);
+  const auto results = output_sizes(window, sizes, rounds_up ? Rounding::ceil : args.rounding);
   if (!results) return in.fail("", "a window that does not fit", to_string(results.errors()));
   // The last window may reach beyond the padding.
   for (std::size_t i = 0; i < sizes.size() && rounds_up; ++i) {
@@ -230,13 +238,17 @@ float ratio(const Dim& to, const Dim& from) {
   return static_cast<float>(static_cast<double>(to.example()) / static_cast<double>(from.example()));
 }
 
-Dim scaled(const Dim& size, float scale) {
+Dim scaled(const Dim& size, const FloatFactor& scale) {
   constexpr std::int64_t kMost = 64;
   for (std::int64_t parts = 1; parts <= kMost && !size.is_number(); parts *= 2) {
-    const float times = scale * static_cast<float>(parts);
-    if (times == std::floor(times) && times < 0x1p20f) return size * static_cast<std::int64_t>(times) / parts;
+    const double times = scale.number * static_cast<double>(parts);
+    if (times == std::floor(times) && times < 0x1p20) return size * static_cast<std::int64_t>(times) / parts;
   }
-  return static_cast<std::int64_t>(std::floor(static_cast<float>(size.fixed()) * scale));
+  if (const auto open = size.is_number() ? std::nullopt : whole_product(size, scale, WholeOf::floor)) return *open;
+  const auto number = static_cast<double>(size.fixed());
+  return static_cast<std::int64_t>(scale.dtype == DType::f64
+                                       ? std::floor(number * scale.number)
+                                       : std::floor(static_cast<float>(number) * static_cast<float>(scale.number)));
 }
 
 ValueId resize(NodeBuilder& in, const ResizeArgs& args) {

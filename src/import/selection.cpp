@@ -35,9 +35,11 @@ std::optional<Dim> whole_scalar(NodeBuilder& in, ValueId value) {
   return !is_float(fact.dtype) || number == static_cast<double>(whole) ? std::optional(Dim(whole)) : std::nullopt;
 }
 
-// Of sizes that are known in a run.
-ValueId open_range(NodeBuilder& in, ValueId start, const Dim& length, const Dim& delta) {
-  const std::int64_t step = delta.fixed();
+// Of sizes that are known in a run; `delta` is `step_size`.
+ValueId open_range(NodeBuilder& in, ValueId start, ValueId delta, const Dim& length, const Dim& step_size) {
+  if (!step_size.is_number() && step_size > 0)
+    return counted_from(in, start, delta, larger((length + step_size - 1) / step_size, 0));
+  const std::int64_t step = step_size.fixed();
   if (step == 0) return in.fail("inputs", "a range that does not end", "a step other than 0");
   const std::int64_t stride = step > 0 ? step : -step;
   const Dim count = larger(((step > 0 ? length : 0 - length) + (stride - 1)) / stride, 0);
@@ -75,7 +77,7 @@ ValueId range(NodeBuilder& in, ValueId start, ValueId limit, ValueId delta) {
              step_size = whole_scalar(in, delta);
   const bool is_known = first_size && end_size && step_size;
   if (is_known && !(first_size->is_number() && end_size->is_number() && step_size->is_number()))
-    return open_range(in, start, *end_size - *first_size, *step_size);
+    return open_range(in, start, delta, *end_size - *first_size, *step_size);
   constexpr std::int64_t kLimit = std::int64_t{1} << 24;
   const auto from = in.data_of(start, "start"), to = in.data_of(limit, "limit"), by = in.data_of(delta, "delta");
   if (in.failed()) return {};
@@ -144,13 +146,13 @@ ValueId flip(NodeBuilder& in, ValueId x, const Integers& axes) {
 ValueId one_hot(NodeBuilder& in, const OneHotArgs& args) {
   const std::int64_t axis = in.axis(args.axis, in.rank(args.indices) + 1);
   if (in.failed()) return {};
-  if (args.depth.value < 0) return in.fail(args.depth.place, std::to_string(args.depth.value), "at least 0");
+  if (args.depth < 0) return in.fail("depth", to_string(args.depth), "at least 0");
   const ValueId indices =
-      args.wraps ? from_the_end(in, args.indices, args.depth.value) : in.cast(args.indices, DType::s64, "indices");
+      args.wraps ? from_the_end(in, args.indices, args.depth) : in.cast(args.indices, DType::s64, "indices");
   const ValueId apart = unsqueeze(in, indices, Integers{axis}, "apart");
   if (in.failed()) return {};
   OpenShape shape = in.shape(apart);
-  shape[static_cast<int>(axis)] = args.depth.value;
+  shape[static_cast<int>(axis)] = args.depth;
   const ValueId is_hot = in.binary(B::equal, apart, positions_along(in, shape, axis, "classes"), "is_hot");
   return in.add(kWhere, NoAttrs{}, {is_hot, args.on, args.off});
 }

@@ -56,9 +56,9 @@ ValueId squeeze(NodeBuilder& in, ValueId x, const std::optional<Numbers>& axes, 
   if (in.failed()) return {};
   Extents dims;
   for (int i = 0; i < in.rank(x); ++i) {
-    // An open axis that the file names is 1, or the file has no meaning: a condition.
+    // An open axis that the file names is 1, or the file has no meaning: a condition. So is what goes unnamed.
     const bool is_named = is_among(named, i), must_be = axes && is_named && not_one == NotOne::is_error;
-    const bool is_one = must_be ? in.shape(x)[i] == 1 : octavo::is_one(in.shape(x)[i]);
+    const bool is_one = must_be || !axes ? in.shape(x)[i] == 1 : octavo::is_one(in.shape(x)[i]);
     if (must_be && !is_one)
       return in.fail(axes->place, "axis " + std::to_string(i) + " of " + in.shape(x).to_string(), "axes of size 1");
     if (!is_named || !is_one) dims.push_back(in.shape(x)[i]);

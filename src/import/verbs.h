@@ -5,6 +5,7 @@
 #define OCTAVO_IMPORT_VERBS_H_
 
 #include "import/builder.h"
+#include "import/float_factors.h"
 #include "ops/argmax/argmax.h"
 #include "ops/attention/attention.h"
 #include "ops/pad/pad.h"
@@ -82,9 +83,9 @@ struct ResizeArgs {
   ResizeAttrs attrs;
 };
 ValueId resize(NodeBuilder& in, const ResizeArgs& args);
-// floor(size * scale) in f32, as ONNX Runtime computes it: 0.7f * 10 is 7. An open size stays open where the scale is a
-// fraction of at most 64 parts.
-Dim scaled(const Dim& size, float scale);
+// floor(size * scale), the product rounded to f32, as ONNX Runtime computes it, or f64, as PyTorch does: 0.7f * 10
+// is 7. Where whole_product knows no expression an open size is that of the example.
+Dim scaled(const Dim& size, const FloatFactor& scale);
 // What a resize from one size to another scales by, for ResizeAttrs.
 float ratio(const Dim& to, const Dim& from);
 
@@ -175,7 +176,8 @@ ValueId flip(NodeBuilder& in, ValueId x, const Integers& axes);
 // `on` where an index equals the position along a new axis of size `depth`, else `off`, which are scalars.
 struct OneHotArgs {
   ValueId indices, on, off;
-  Number depth, axis;
+  Dim depth;
+  Number axis;
   bool wraps = true;  // negative indices count from the end
 };
 ValueId one_hot(NodeBuilder& in, const OneHotArgs& args);

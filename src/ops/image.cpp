@@ -129,7 +129,8 @@ Result<std::vector<Dim>> pool_dims(const Window& window, const OpenShape& x, Lay
     return shape_error("kernel", "a window of " + OpenShape(window.kernel).to_string(),
                        "at most " + std::to_string(kMaxElements) + " positions");
   }
-  if (auto problem = check_covers(window, image.sizes)) return *problem;
+  // Of no images there is nothing to cover.
+  if (auto problem = is_zero(image.batch) ? std::nullopt : check_covers(window, image.sizes)) return *problem;
   image.sizes = *std::move(sizes);
   return image.dims(layout);
 }

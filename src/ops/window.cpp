@@ -52,17 +52,22 @@ Result<std::vector<Dim>> output_sizes(const Window& window, std::span<const Dim>
   std::vector<Dim> sizes;
   for (std::size_t i = 0; i < rank; ++i) {
     const Dim padded = input_sizes[i] + window.pad_begin[i] + window.pad_end[i];
-    const Dim room = padded - window.extent(static_cast<int>(i));
-    if (room < 0) {
+    Dim room = padded - window.extent(static_cast<int>(i));
+    const std::int64_t stride = window.strides[i];
+    const bool is_beyond = room < 0;
+    if (is_beyond) room += stride - 1;  // so that the quotient is rounded towards 0
+    if (is_beyond && (rounding == Rounding::floor || room + stride < 0)) {
       return window_error(
           "kernel", "a window of " + to_string(window.extent(static_cast<int>(i))) + " positions",
           "at most " + to_string(padded) + " (spatial axis " + std::to_string(i) + " with its padding)");
     }
-    const std::int64_t stride = window.strides[i];
     const Dim size = room / stride + 1;
+    if (rounding != Rounding::ceil || is_beyond) {
+      sizes.push_back(size);
+      continue;
+    }
     const Dim starts = (input_sizes[i] + window.pad_begin[i] - 1) / stride + 1;  // before the end padding
-    sizes.push_back(rounding == Rounding::floor ? size
-                                                : larger(size, smaller((room + stride - 1) / stride + 1, starts)));
+    sizes.push_back(larger(size, smaller((room + stride - 1) / stride + 1, starts)));
   }
   return sizes;
 }

@@ -41,16 +41,21 @@ struct Window {
 // Strides and dilations 1, no padding.
 Window unit_window(std::vector<Dim> kernel);
 
-enum class Rounding : std::uint8_t { floor = 0, ceil = 1 };
-constexpr int count_of(Rounding) { return 2; }
-constexpr std::string_view name_of(Rounding rounding) { return rounding == Rounding::floor ? "floor" : "ceil"; }
+enum class Rounding : std::uint8_t { floor = 0, ceil = 1, truncate = 2 };
+constexpr int count_of(Rounding) { return 3; }
+constexpr std::string_view name_of(Rounding rounding) {
+  constexpr std::string_view names[] = {"floor", "ceil", "truncate"};
+  return names[static_cast<int>(rounding)];
+}
 
 // What is wrong with the window itself over so many spatial axes: the lists' lengths and ranges.
 std::optional<Error> check_window(const Window& window, std::size_t rank);
 
 // Checks the window itself and against the spatial sizes; gives the output sizes:
 // floor((in + begin + end - extent) / stride) + 1. With `ceil`, a window that would start in the end padding is
-// dropped. Errors name the list and what was found.
+// dropped. A window that is larger than the padded image is refused with `floor`. With `ceil` and `truncate`, which
+// round the quotient towards 0 then, it sees what there is where it is larger by less than a stride, and there is no
+// result where it is larger by less than two. Errors name the list and what was found.
 Result<std::vector<Dim>> output_sizes(const Window& window, std::span<const Dim> input_sizes, Rounding rounding);
 
 }  // namespace octavo

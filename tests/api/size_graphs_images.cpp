@@ -39,6 +39,14 @@ void resized_twice(Network& net) {
   net.builder.initializer("less", floats({4}, {1, 1, 0.5f, 0.5f}));
   net.builder.output(net.node("Resize", {"wide", "", "less"}, "y", {{"mode", std::string("linear")}}));
 }
+void resized_by_factors(Network& net) {
+  net.builder.initializer("scales", floats({4}, {1, 1, 0.3f, 1.1f}));
+  net.node("Resize", {"x", "", "scales"}, "y", {{"mode", std::string("linear")}});
+  net.builder.initializer("thirds", floats({4}, {1, 1, 1.0f / 3, 0.7f}));
+  net.node("Resize", {"x", "", "thirds"}, "z",
+           {{"mode", std::string("nearest")}, {"coordinate_transformation_mode", std::string("asymmetric")}});
+  net.builder.output("y").output("z");
+}
 void resized_to_numbers(Network& net) {
   net.node("Concat", {net.extents("x", 0, "nc"), net.ints("hw", {7, 5})}, "to", {{"axis", std::int64_t{0}}});
   net.builder.output(net.node("Resize", {"x", "", "", "to"}, "y", {{"mode", std::string("linear")}}));
@@ -111,6 +119,8 @@ void merged_scales(Network& net) {
 
 std::vector<SizeGraph> image_graphs() {
   const auto no_pixels = [](const SizeMap& sizes) { return sizes.at("N2") == 0 || sizes.at("N3") == 0; };
+  // Of no images, pools make none.
+  const auto images_without = [=](const SizeMap& sizes) { return sizes.at("N") != 0 && no_pixels(sizes); };
   // A window has to find what it stands on.
   const auto least = [](std::int64_t height, std::int64_t width) {
     return [=](const SizeMap& sizes) { return sizes.at("N2") < height || sizes.at("N3") < width; };
@@ -137,14 +147,25 @@ std::vector<SizeGraph> image_graphs() {
       {.name = "conv_transposed",
        .bytes = conv({3, 4, 3, 3}, {{"strides", Ints{2, 2}}, {"pads", pads}}, "ConvTranspose"),
        .is_refused = no_pixels},
-      {.name = "max_pool_ceil", .bytes = one("MaxPool", 3, ceil), .is_refused = no_pixels},
-      {.name = "average_pool_ceil", .bytes = one("AveragePool", 3, ceil, 19), .is_refused = no_pixels},
-      {.name = "average_pool_counted", .bytes = one("AveragePool", 3, counted, 19), .is_refused = no_pixels},
+      {.name = "max_pool_ceil", .bytes = one("MaxPool", 3, ceil), .is_refused = images_without},
+      {.name = "max_pool_larger",
+       .bytes = one("MaxPool", 3, {{"kernel_shape", Ints{3, 4}}, {"strides", Ints{2, 2}}}),
+       .is_refused = [=](const SizeMap& sizes) { return images_without(sizes) || sizes.at("N3") == 0; }},
+      {.name = "max_pool_dilated",
+       .bytes = one("MaxPool", 3, {{"kernel_shape", Ints{3, 3}}, {"dilations", Ints{2, 2}}, {"pads", pads}}),
+       .is_refused = least(2, 2)},
+      {.name = "average_pool_larger",
+       .bytes =
+           one("AveragePool", 3, {{"kernel_shape", Ints{5, 5}}, {"strides", Ints{5, 4}}, {"pads", Ints{0, 1, 0, 1}}}),
+       .is_refused = images_without},
+      {.name = "average_pool_ceil", .bytes = one("AveragePool", 3, ceil, 19), .is_refused = images_without},
+      {.name = "average_pool_counted", .bytes = one("AveragePool", 3, counted, 19), .is_refused = images_without},
       {.name = "depth_to_space", .bytes = one("DepthToSpace", 8, blocks)},
       {.name = "space_to_depth",
        .bytes = one("SpaceToDepth", 3, blocks),
        .is_refused = [](const SizeMap& s) { return s.at("N2") % 2 != 0 || s.at("N3") % 2 != 0; }},
       {.name = "resized_twice", .bytes = with_images(3, resized_twice)},
+      {.name = "resized_by_factors", .bytes = with_images(3, resized_by_factors)},
       {.name = "resized_to_numbers", .bytes = with_images(3, resized_to_numbers), .is_refused = no_pixels},
       {.name = "classifier", .bytes = with_images(3, classifier), .is_refused = no_pixels},
       {.name = "normalized", .bytes = with_images(3, normalized)},
@@ -159,9 +180,9 @@ std::vector<SizeGraph> image_graphs() {
       {.name = "patches",
        .bytes = with_images(3, patches),
        .is_refused = [](const SizeMap& s) { return s.at("N") == 0 || s.at("N2") < 4 || s.at("N3") < 4; }},
-      {.name = "signal", .bytes = onnx_of(signal), .is_refused = [](const SizeMap& s) { return s.at("N2") < 3; }},
+      {.name = "signal", .bytes = onnx_of(signal), .is_refused = [](const SizeMap& s) { return s.at("N2") == 0; }},
       {.name = "merged_scales", .bytes = with_images(3, merged_scales), .is_refused = no_pixels},
-      {.name = "pyramid", .bytes = file_of(write_pyramid), .is_refused = least(3, 3)},
+      {.name = "pyramid", .bytes = file_of(write_pyramid), .is_refused = no_pixels},
       {.name = "flattened", .bytes = file_of(write_flattened)},
       {.name = "segmenter", .bytes = file_of(write_segmenter), .is_refused = no_pixels},
   };

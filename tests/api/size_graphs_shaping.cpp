@@ -69,6 +69,14 @@ void reshape_by_numbers(Network& net) {
   net.builder.output(net.node("Reshape", {"turned", net.ints("heads", {0, 0, -1, 4})}, "y"));
 }
 
+// To half as many rows, where 0 is the first extent of x.
+void reshape_to_halves(Network& net) {
+  net.extent("x", 1, "l");
+  net.node("Div", {"l", net.ints("two", {2})}, "half");
+  net.node("Concat", {"half", net.ints("rest", {-1, 6})}, "to", {{"axis", std::int64_t{0}}});
+  net.builder.output(net.node("Reshape", {"x", "to"}, "y"));
+}
+
 void flatten(Network& net) {
   for (const std::int64_t axis : {0, 1, 2, 3})
     net.builder.output(net.node("Flatten", {"x"}, "y" + std::to_string(axis), {{"axis", axis}}));
@@ -96,11 +104,40 @@ void slices_of_ends(Network& net) {
   slice(net, "first", 0, 3);
   slice(net, "between", 2, 7);
 }
+// The last 4, 8 and 10 rows, or all that there are: borders are computed, and count from the end where they are below
+// 0.
+void slices_of_tails(Network& net) {
+  net.extent("x", 1, "l");
+  net.ints("end", {kEnd}), net.ints("along", {1});
+  for (const std::int64_t rows : {4, 8, 10}) {
+    const std::string name = "last" + std::to_string(rows);
+    net.node("Sub", {"l", net.ints(name + "_rows", {rows})}, name + "_from");
+    net.builder.output(net.node("Slice", {"x", name + "_from", "end", "along"}, name));
+  }
+}
 void slices_with_steps(Network& net) {
   slice(net, "even", 0, kEnd, 2);
   slice(net, "odd", 1, kEnd, 2);
   slice(net, "backwards", -1, -kEnd, -1);
   slice(net, "some", 9, 1, -3);
+}
+// The first of L * 0.3 and L * 0.6 rows, products in f32, of the nearest integer to L / 2, and those behind L * 0.7,
+// rounded up.
+void slices_by_factors(Network& net) {
+  net.extent("x", 1, "l");
+  net.node("Cast", {"l"}, "float", {{"to", std::int64_t{1}}});
+  const auto rows = [&](const std::string& name, const std::string& op, float factor, const std::string& rounding) {
+    net.builder.initializer(name + "_factor", floats({1}, {factor}));
+    net.node(op, {"float", name + "_factor"}, name + "_float");
+    if (!rounding.empty()) net.node(rounding, {name + "_float"}, name + "_whole");
+    net.node("Cast", {name + (rounding.empty() ? "_float" : "_whole")}, name, {{"to", std::int64_t{7}}});
+  };
+  net.ints("start", {0}), net.ints("end", {kEnd}), net.ints("along", {1});
+  rows("few", "Mul", 0.3f, ""), rows("many", "Mul", 0.6f, "Floor"), rows("half", "Div", 2.0f, "Round");
+  rows("last", "Mul", 0.7f, "Ceil");
+  for (const std::string name : {"few", "many", "half"})
+    net.builder.output(net.node("Slice", {"x", "start", name, "along"}, name + "_rows"));
+  net.builder.output(net.node("Slice", {"x", "last", "end", "along"}, "last_rows"));
 }
 // The halves of x along L, rounded, whose border is computed.
 void slices_by_shape(Network& net) {
@@ -203,6 +240,11 @@ void splits_channels(Network& net) {
   net.nodes("Split", {"x", net.ints("sizes", {1, 2, 3})}, {"a", "b", "c"}, {{"axis", std::int64_t{2}}});
   net.builder.output("a").output("c").output(net.node("Relu", {"b"}, "y"));
 }
+// Of equal and other sizes that are numbers: 9 rows.
+void splits_by_numbers(Network& net) {
+  net.nodes("Split", {"x", net.ints("sizes", {2, 3, 4})}, {"a", "b", "c"}, {{"axis", std::int64_t{1}}});
+  net.builder.output("a").output("b").output("c");
+}
 // The first, and the rest, whose size is computed.
 void splits_the_rest(Network& net) {
   net.extent("x", 1, "l");
@@ -219,6 +261,11 @@ void squeezes(Network& net) {
   net.node("Unsqueeze", {"x", net.ints("added", {0, 3})}, "wide");
   net.node("Relu", {"wide"}, "z");
   net.builder.output(net.node("Squeeze", {"z", net.ints("gone", {0, 3})}, "y"));
+}
+void squeezes_batch(Network& net) { net.builder.output(net.node("Squeeze", {"x", net.ints("first", {0})}, "y")); }
+void squeezes_ones(Network& net) {
+  net.node("Relu", {"x"}, "z");
+  net.builder.output(net.node("Squeeze", {"z"}, "y"));
 }
 void top_of_rows(Network& net) {
   net.nodes("TopK", {"x", net.ints("k", {3})}, {"values", "places"}, {{"axis", std::int64_t{1}}});
@@ -250,6 +297,19 @@ void one_hot(Network& net) {
   net.node("OneHot", {"ids", net.whole("depth", 4), "values"}, "y");
   net.builder.initializer("values", floats({2}, {0, 1})).output("y");
 }
+// Of as many classes as x has rows, and one more.
+void one_hot_of_rows(Network& net) {
+  net.builder.input("ids", DType::s64, {-1});
+  net.extent("x", 1, "l");
+  net.node("OneHot", {"ids", net.node("Add", {"l", net.ints("one", {1})}, "depth"), "values"}, "y");
+  net.builder.initializer("values", floats({2}, {0, 1})).output("y");
+}
+// Every x.shape[0]-th row.
+void strided_range(Network& net) {
+  net.extent("x", 0, "n"), net.extent("x", 1, "l");
+  net.node("Range", {net.whole("zero", 0), "l_number", "n_number"}, "places");
+  net.builder.output(net.node("Gather", {"x", "places"}, "y", {{"axis", std::int64_t{1}}}));
+}
 void scatters(Network& net) {
   net.extent("x", 0, "n");
   net.node("Range", {net.whole("zero", 0), "n_number", net.whole("one", 1)}, "images");
@@ -277,24 +337,41 @@ void nonzero(Network& net) {
   net.node("Relu", {"x"}, "z");
   net.builder.output(net.node("NonZero", {"z"}, "y"));
 }
+// A model of two parts, of which the second asks for a size, too.
+void nonzero_beside_halves(Network& net) {
+  nonzero(net);
+  net.node("Mul", {net.node("Cast", {"y"}, "places", {{"to", std::int64_t{1}}}), net.number("two", 2)}, "twice");
+  net.extent("x", 1, "l");
+  net.node("Div", {"l", net.ints("halves", {2})}, "half");
+  net.node("Concat", {"half", net.ints("rest", {-1, 6})}, "to", {{"axis", std::int64_t{0}}});
+  net.node("Transpose", {"x"}, "turned", {{"perm", Ints{0, 2, 1}}});
+  net.builder.output("twice").output(net.node("Reshape", {"turned", "to"}, "rows"));
+}
 
 }  // namespace
 
 std::vector<SizeGraph> shaping_graphs() {
   const auto no_rows = [](const SizeMap& sizes) { return none(sizes, "N2"); };
   const auto nothing = [](const SizeMap& sizes) { return none(sizes, "N") || none(sizes, "N2"); };
+  const auto no_halves = [](const SizeMap& sizes) {
+    const std::int64_t rows = length(sizes) > 1 ? length(sizes) / 2 : sizes.at("N");
+    return rows == 0 || sizes.at("N") * length(sizes) % rows != 0;
+  };
   return {
       {.name = "reshape_by_numbers", .bytes = with_shaped_rows(16, reshape_by_numbers), .is_refused = nothing},
       {.name = "reshape_to_rows", .bytes = one("Reshape", 6, {integers({2}, {-1, 6})})},
       {.name = "reshape_to_fours",
        .bytes = one("Reshape", 6, {integers({2}, {4, -1})}),
        .is_refused = [](const SizeMap& sizes) { return sizes.at("N") * sizes.at("N2") % 2 != 0; }},
+      {.name = "reshape_to_halves", .bytes = with_shaped_rows(6, reshape_to_halves), .is_refused = no_halves},
       {.name = "flatten", .bytes = with_shaped_rows(6, flatten)},
       {.name = "transposes", .bytes = with_shaped_rows(6, transposes)},
       {.name = "concat_with_past", .bytes = with_shaped_rows(8, concat_with_past)},
       {.name = "slices_from_one", .bytes = with_shaped_rows(5, slices_from_one)},
       {.name = "slices_of_ends", .bytes = with_shaped_rows(5, slices_of_ends)},
+      {.name = "slices_of_tails", .bytes = with_shaped_rows(5, slices_of_tails), .most = {{"N2", 15}}},
       {.name = "slices_with_steps", .bytes = with_shaped_rows(5, slices_with_steps)},
+      {.name = "slices_by_factors", .bytes = with_shaped_rows(5, slices_by_factors), .most = {{"N2", 200}}},
       {.name = "slices_by_shape", .bytes = with_shaped_rows(5, slices_by_shape)},
       {.name = "slices_of_tables", .bytes = with_shaped_rows(4, slices_of_tables)},
       {.name = "gathers_rows", .bytes = with_shaped_rows(5, gathers_rows), .is_refused = no_rows},
@@ -318,9 +395,16 @@ std::vector<SizeGraph> shaping_graphs() {
        .most = {{"N2", 3}, {"N3", 3}},
        .is_refused = [](const SizeMap& s) { return s.at("N2") != s.at("N3") && s.at("N2") != 1 && s.at("N3") != 1; }},
       {.name = "splits_channels", .bytes = with_shaped_rows(6, splits_channels)},
+      {.name = "splits_by_numbers",
+       .bytes = with_shaped_rows(5, splits_by_numbers),
+       .is_refused = [](const SizeMap& sizes) { return length(sizes) != 9; }},
       {.name = "splits_the_rest", .bytes = with_shaped_rows(5, splits_the_rest), .is_refused = no_rows},
       {.name = "splits_unevenly", .bytes = with_shaped_rows(5, splits_unevenly, 18)},
       {.name = "squeezes", .bytes = with_shaped_rows(5, squeezes)},
+      {.name = "squeezes_batch",
+       .bytes = with_shaped_rows(5, squeezes_batch),
+       .is_refused = [](const SizeMap& sizes) { return sizes.at("N") != 1; }},
+      {.name = "squeezes_ones", .bytes = with_shaped_rows(5, squeezes_ones)},
       {.name = "top_of_rows",
        .bytes = with_shaped_rows(5, top_of_rows),
        .is_refused = [](const SizeMap& sizes) { return length(sizes) < 3; }},
@@ -329,10 +413,15 @@ std::vector<SizeGraph> shaping_graphs() {
       {.name = "sums_so_far", .bytes = with_shaped_rows(5, sums_so_far)},
       {.name = "triangle", .bytes = with_shaped_rows(5, triangle)},
       {.name = "one_hot", .bytes = onnx_of(one_hot)},
+      {.name = "one_hot_of_rows", .bytes = with_shaped_rows(5, one_hot_of_rows)},
+      {.name = "strided_range",
+       .bytes = with_shaped_rows(5, strided_range),
+       .is_refused = [](const SizeMap& sizes) { return none(sizes, "N"); }},
       {.name = "scatters", .bytes = with_shaped_rows(5, scatters)},
       {.name = "reductions", .bytes = with_shaped_rows(5, reductions)},
       {.name = "extremes", .bytes = with_shaped_rows(5, extremes), .is_refused = no_rows},
       {.name = "einsum", .bytes = with_shaped_rows(5, einsum)},
+      {.name = "nonzero_beside_halves", .bytes = with_shaped_rows(6, nonzero_beside_halves), .is_refused = no_halves},
       {.name = "nonzero", .bytes = with_shaped_rows(5, nonzero)},
   };
 }

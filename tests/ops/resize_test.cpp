@@ -78,7 +78,8 @@ TEST(Resize, RefusesWhatDoesNotFit) {
     return Attrs(attrs);
   };
   EXPECT_FALSE(refuses(kResize, changed([](auto&) {}), {x}));
-  EXPECT_TRUE(refuses(kResize, changed([](auto& a) { a.sizes = {0}; }), {x}));
+  EXPECT_TRUE(refuses(kResize, changed([](auto& a) { a.sizes = {0}, a.scales = {0.0f}; }), {x}));
+  EXPECT_FALSE(refuses(kResize, changed([](auto& a) { a.sizes = {0}, a.scales = {0.2f}; }), {x}));
   EXPECT_TRUE(refuses(kResize, changed([](auto& a) { a.sizes = {kMaxElements + 1}; }), {x}));
   EXPECT_TRUE(refuses(kResize, changed([](auto& a) { a.scales = {-1.0f}; }), {x}));
   EXPECT_TRUE(refuses(kResize, changed([](auto& a) { a.scales = {}; }), {x}));

@@ -112,7 +112,8 @@ void set_scales(NodeReader& in, ResizeArgs& args, const std::vector<float>& scal
     in.fail("scales", std::to_string(scales.size()) + " numbers", std::to_string(args.axes.size()));
   for (std::size_t i = 0; i < scales.size() && !in.failed(); ++i) {
     if (!is_scale(scales[i]) || scales[i] >= 1e9f) in.fail("scales", print(scales[i]), "a finite number above 0");
-    if (!in.failed()) args.sizes.values.push_back(scaled(in.shape(args.x)[static_cast<int>(args.axes[i])], scales[i]));
+    if (!in.failed())
+      args.sizes.values.push_back(scaled(in.shape(args.x)[static_cast<int>(args.axes[i])], {scales[i]}));
   }
   args.scales = scales;
 }
@@ -246,7 +247,7 @@ ConvArgs read_conv_args(NodeReader& in, ValueId x, ValueId w, ValueId bias) {
 PoolArgs read_pool_args(NodeReader& in, ValueId x, Layout layout) {
   return {.x = x,
           .window = read_window(in),
-          .rounding = in.flag("ceil_mode") ? Rounding::ceil : Rounding::floor,
+          .rounding = in.flag("ceil_mode") ? Rounding::ceil : Rounding::truncate,
           .counts_pad = in.has("count_include_pad") && in.flag("count_include_pad"),
           .layout = layout};
 }

@@ -102,7 +102,9 @@ Number constant_depth(NodeReader& in) {
 
 ValueId read_one_hot(NodeReader& in) {
   const ValueId indices = in.value(0);
-  const Number depth = constant_depth(in), axis = in.integer("axis", -1);
+  const std::optional<Dim> open_depth = open_number(in, 1, "depth");
+  const Dim depth = open_depth ? *open_depth : Dim(constant_depth(in).value);
+  const Number axis = in.integer("axis", -1);
   const ValueId values = in.value(2);
   if (in.failed()) return {};
   if (in.shape(values) != OpenShape(Extents{2}))

@@ -18,11 +18,15 @@ ValueId read_reshape(NodeReader& in) {
   const ValueId x = in.value(0);
   Numbers dims = in.constant_integers(1, "shape");
   const bool keeps_zeros = in.opset() >= 14 && in.flag("allowzero");
+  const bool has_rest = std::any_of(dims.begin(), dims.end(), [](const Dim& dim) { return is_same(dim, -1); });
   for (std::size_t i = 0; i < dims.size() && !keeps_zeros && !in.failed(); ++i) {
-    if (!is_zero(dims.values[i])) continue;  // an extent of a tensor that is empty in a run is no 0 of the file
-    if (static_cast<int>(i) >= in.rank(x))
-      return in.fail(dims.place, print(dims.values), "0 only where the input has a dimension to copy");
-    dims.values[i] = in.shape(x)[static_cast<int>(i)];
+    const auto axis = static_cast<int>(i);
+    const bool can_copy = axis < in.rank(x);
+    // An extent that is 0 in a run is a 0 of the file, too, where it matters: beside a -1.
+    const bool matters = has_rest && can_copy && !is_same(dims.values[i], in.shape(x)[axis]);
+    if (!(matters ? dims.values[i] == 0 : is_zero(dims.values[i]))) continue;
+    if (!can_copy) return in.fail(dims.place, print(dims.values), "0 only where the input has a dimension to copy");
+    dims.values[i] = in.shape(x)[axis];
   }
   return reshape_to(in, x, dims);
 }

@@ -106,7 +106,7 @@ ValueId read_adaptive_average_pool(NodeReader& in) {
 
 // In f64, as PyTorch computes it.
 Dim scaled_exactly(const Dim& size, double scale) {
-  if (!size.is_number()) return scaled(size, static_cast<float>(scale));
+  if (!size.is_number()) return scaled(size, {scale, DType::f64});
   const double wanted = std::floor(static_cast<double>(size.example()) * scale);
   return wanted >= 1.0 && wanted <= static_cast<double>(kMaxElements) ? static_cast<std::int64_t>(wanted) : 0;
 }

@@ -176,7 +176,7 @@ ValueId read_one_hot(OperatorReader& in) {
   return one_hot(in, {.indices = indices,
                       .on = in.reshape(on, {}, "on"),
                       .off = in.reshape(off, {}, "off"),
-                      .depth = in.constant_integer(1, "depth"),
+                      .depth = in.constant_integer(1, "depth").value,
                       .axis = {given.axis(), "option 'axis'"},
                       .wraps = false});
 }

@@ -72,7 +72,7 @@ Match pad_into_window(const Graph& graph, const Node& node) {
   auto attrs = node.attrs.as<MaxPoolAttrs>();
   const auto window = with_padding(attrs.window, attrs.layout, padding);
   if (!window) return reason;
-  if (attrs.rounding != Rounding::floor || !covers_something(*window))
+  if (attrs.rounding == Rounding::ceil || !covers_something(*window))
     return std::string("a window could lie in the padding before it");
   attrs.window = *window;
   return with_attrs(graph, node, *pad, attrs);

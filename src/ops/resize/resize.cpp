@@ -50,9 +50,10 @@ Result<std::vector<Fact>> infer_resize(const Attrs& attrs, InputFacts inputs) {
   for (std::size_t i = 0; i < resize.sizes.size(); ++i) {
     const Dim& from = x.shape[static_cast<int>(i)];
     const bool is_kept = !from.is_number() && is_same(from, resize.sizes[i]);
-    const std::int64_t lowest = is_kept || from == 0 ? 0 : 1, highest = is_kept ? kMaxElements : lowest * kMaxElements;
+    const bool is_none = !is_kept && from == 0, has_scale = resize.scales[i] != 0.0f;
+    const std::int64_t lowest = is_kept || is_none || has_scale ? 0 : 1, highest = is_none ? 0 : kMaxElements;
     if (auto problem = first_of({check_range("sizes", resize.sizes[i], lowest, highest),
-                                 resize.scales[i] == 0.0f ? Problem() : check_scale("scales", resize.scales[i])}))
+                                 has_scale ? check_scale("scales", resize.scales[i]) : Problem()}))
       return *problem;
   }
   for (float value : resize.roi) {
