@@ -13,11 +13,11 @@ constexpr std::int64_t kMostSize = std::int64_t{1} << 20;
 constexpr std::int64_t kMostUnder = 4096;
 constexpr double kLargestFactor = 65536.0;
 
-struct Fraction {
+struct NumberFraction {
   std::int64_t over = 0, under = 1;
 };
 
-std::int64_t whole_of(const Fraction& fraction, std::int64_t size, WholeOf whole) {
+std::int64_t whole_of(const NumberFraction& fraction, std::int64_t size, WholeOf whole) {
   const std::int64_t up = whole == WholeOf::ceil ? fraction.under - 1 : 0;
   return (size * fraction.over + up) / fraction.under;
 }
@@ -30,14 +30,14 @@ std::int64_t whole_of(Real factor, std::int64_t size, WholeOf whole) {
 
 // The first size for which they are not the same.
 template <class Real>
-std::int64_t first_other(const Fraction& fraction, Real factor, WholeOf whole) {
+std::int64_t first_other(const NumberFraction& fraction, Real factor, WholeOf whole) {
   std::int64_t size = 0;
   while (size < kMostSize && whole_of(fraction, size, whole) == whole_of(factor, size, whole)) ++size;
   return size;
 }
 
 struct Best {
-  Fraction fraction;
+  NumberFraction fraction;
   std::int64_t end = 0;  // of the sizes for which it gives the same
 };
 
@@ -45,7 +45,7 @@ struct Best {
 template <class Real>
 Best best_fraction(Real factor, WholeOf whole) {
   Best best;
-  Fraction before{1, 0}, now{static_cast<std::int64_t>(std::floor(factor)), 1};
+  NumberFraction before{1, 0}, now{static_cast<std::int64_t>(std::floor(factor)), 1};
   double rest = static_cast<double>(factor) - std::floor(static_cast<double>(factor));
   while (best.end < kMostSize && now.under <= kMostUnder) {
     if (const std::int64_t end = first_other(now, factor, whole); end > best.end) best = {now, end};
@@ -53,7 +53,7 @@ Best best_fraction(Real factor, WholeOf whole) {
     const double inverse = 1.0 / rest;
     const auto digit = static_cast<std::int64_t>(std::floor(inverse));
     rest = inverse - std::floor(inverse);
-    const Fraction next{digit * now.over + before.over, digit * now.under + before.under};
+    const NumberFraction next{digit * now.over + before.over, digit * now.under + before.under};
     before = now;
     now = next;
   }

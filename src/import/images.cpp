@@ -81,13 +81,16 @@ PoolAttrs pool_attrs(NodeBuilder& in, const PoolArgs& args) {
     in.fail(place_or(args.window.kernel, "kernel"), "none", std::to_string(sizes.size()) + " numbers");
   // Padding by name fixes the output sizes.
   const bool is_fixed = args.window.padding != Padding::given && args.rounding == Rounding::ceil;
-  const Rounding rounding = is_fixed ? Rounding::floor : args.rounding;
+  Rounding rounding = is_fixed ? Rounding::floor : args.rounding;
   const Window window = window_of(in, args.window, sizes);
   // Over smaller images the file means another shape (output_sizes), which is read for itself.
+  bool is_larger = false;
   for (std::size_t i = 0; rounding != Rounding::floor && !in.failed() && i < sizes.size(); ++i) {
     const Dim room = sizes[i] + window.pad_begin[i] + window.pad_end[i] - window.extent(static_cast<int>(i));
-    if (!room.is_number() && room.expression()->range.lowest < 0) static_cast<void>(room < 0);
+    const bool is_known = !room.is_number() && room.expression()->range.lowest >= 0;
+    is_larger = (!is_known && room < 0) || is_larger;
   }
+  if (rounding == Rounding::truncate && !is_larger) rounding = Rounding::floor;
   return {.window = window, .rounding = rounding, .layout = args.layout};
 }
 
