@@ -45,9 +45,10 @@ set_target_properties(octavo_runtime PROPERTIES LINKER_LANGUAGE CXX LIBRARY_OUTP
   LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/runtime_exports.map)
 target_link_libraries(octavo_runtime PRIVATE Threads::Threads)
 include(CheckLinkerFlag)
-check_linker_flag(CXX LINKER:--icf=safe OCTAVO_LINKER_FOLDS)  # functions of the same instructions, as instances of templates are: lld, gold
+# Functions of the same instructions, as instances of templates are, become one: lld, gold. `all`, since nothing here compares addresses of functions: 30 KB.
+check_linker_flag(CXX LINKER:--icf=all OCTAVO_LINKER_FOLDS)
 if(OCTAVO_LINKER_FOLDS)
-  target_link_options(octavo_runtime PRIVATE LINKER:--icf=safe)
+  target_link_options(octavo_runtime PRIVATE LINKER:--icf=all)
 endif()
 check_linker_flag(CXX LINKER:--pack-dyn-relocs=relr OCTAVO_LINKER_PACKS)  # glibc 2.36 and Android 11 (level 30) read it
 if(OCTAVO_LINKER_PACKS AND (NOT ANDROID OR ANDROID_PLATFORM_LEVEL GREATER_EQUAL 30))
