@@ -6,13 +6,14 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   add_compile_options(-Wno-unknown-warning-option)  # some of the warnings named here are GCC's alone
   # nvcc takes what is constexpr for devices, too: operations of a lane are (src/base/lane.h), also those that Clang never evaluates itself.
   add_compile_options(-Wno-invalid-constexpr)
+  add_compile_options(-Wno-undefined-var-template)  # what kernels/compiled_for.h declares is defined once per instruction set, elsewhere
 endif()
 if(OCTAVO_SANITIZE)
   add_compile_options(-fsanitize=${OCTAVO_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${OCTAVO_SANITIZE})
 endif()
 
-# Files named x86_<isa>.cpp are compiled for that instruction set; they include only their family's contract and
+# Files named x86_<isa>.cpp are compiled for that instruction set, and functions.cpp for several; they include only their family's contract and
 # generic.h, and define nothing inline with external linkage.
 set(OCTAVO_ISA_avx2 -mavx2 -mfma -mf16c -mbmi2)
 set(OCTAVO_ISA_avxvnni ${OCTAVO_ISA_avx2} -mavxvnni)
@@ -45,6 +46,39 @@ endif()
 
 # Folders that are made for x86; programs for others have what lies in <processor>/ of them.
 set(OCTAVO_X86_FOLDERS onednn)
+
+# octavo_compile_per_isa(VARIABLE kernels): puts, of the sources in VARIABLE, one per instruction set in the place of functions.cpp of each family
+# that the folder's families.inc names. A target compiles a file once, so each is a file of one line in the build folder, named as one written for that
+# set would be.
+set(OCTAVO_ARM64_ISAS neon dotprod i8mm)
+function(octavo_compile_per_isa variable folder)
+  set(list ${CMAKE_SOURCE_DIR}/src/${folder}/families.inc)
+  if(NOT EXISTS ${list})
+    return()
+  endif()
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list})
+  file(STRINGS ${list} lines REGEX "^OCTAVO_COMPILED_FOR")
+  foreach(line ${lines})
+    string(REGEX REPLACE "^OCTAVO_COMPILED_FOR\\(([a-z_]+), ([a-z0-9 ]+)\\)$" "\\1 \\2" words ${line})
+    string(REPLACE " " ";" isas ${words})
+    list(POP_FRONT isas family)
+    list(REMOVE_ITEM ${variable} ${CMAKE_SOURCE_DIR}/src/${folder}/${family}/functions.cpp)
+    foreach(isa ${isas})
+      if(isa STREQUAL scalar)
+        set(name scalar)
+      elseif(isa IN_LIST OCTAVO_ARM64_ISAS)
+        set(name arm64_${isa})
+      else()
+        set(name x86_${isa})
+      endif()
+      set(source ${CMAKE_BINARY_DIR}/src/${folder}/${family}/${name}.cpp)
+      file(CONFIGURE OUTPUT ${source} CONTENT "#include \"${folder}/${family}/functions.cpp\"\n")
+      set_source_files_properties(${source} PROPERTIES COMPILE_DEFINITIONS OCTAVO_ISA=${isa})
+      list(APPEND ${variable} ${source})
+    endforeach()
+  endforeach()
+  set(${variable} ${${variable}} PARENT_SCOPE)
+endfunction()
 
 function(octavo_set_isa_flags)
   foreach(source ${ARGN})
@@ -115,6 +149,7 @@ set(OCTAVO_FUZZED_FOLDERS base graph ops import artifact plan planner lower)
 function(octavo_library folder)
   cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${folder}/*.cpp)
+  octavo_compile_per_isa(sources ${folder})
   list(FILTER sources EXCLUDE REGEX "/${OCTAVO_OTHER_PROCESSOR}[_/]")
   if(folder IN_LIST OCTAVO_X86_FOLDERS AND NOT OCTAVO_PROCESSOR STREQUAL x86)
     list(FILTER sources INCLUDE REGEX "/${OCTAVO_PROCESSOR}/")

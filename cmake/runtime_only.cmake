@@ -21,9 +21,10 @@ target_compile_definitions(octavo_run PRIVATE OCTAVO_VERSION="${PROJECT_VERSION}
 foreach(folder base graph ops plan artifact run)
   target_compile_options(octavo_${folder} PRIVATE $<$<CONFIG:MinSizeRel>:-Oz>)
 endforeach()
-function(octavo_smaller option)  # octavo_smaller(OPTION PATTERNS...): sources below src/
+function(octavo_smaller option)  # octavo_smaller(OPTION PATTERNS...): sources below src/, and those that stand there for one instruction set
+  list(TRANSFORM ARGN PREPEND ${CMAKE_BINARY_DIR}/src/ OUTPUT_VARIABLE compiled)
   list(TRANSFORM ARGN PREPEND ${CMAKE_SOURCE_DIR}/src/)
-  file(GLOB sources ${ARGN})
+  file(GLOB sources ${ARGN} ${compiled})
   set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:MinSizeRel>:${option}>)
 endfunction()
 foreach(family eltwise integer_norm lines move pool quantize recurrence table)

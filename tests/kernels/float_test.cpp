@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/call.h"
+#include "kernels/compiled_for.h"
 #include "kernels/float/fused_conv_params.h"
 #include "kernels/float_cases.h"
 #include "ops/argmax/argmax.h"
@@ -214,7 +215,7 @@ TEST(FloatKernels, FusedConvSharesItsPositionsEvenly) {
         w{.dtype = kFloatF32, .shape = {channels, 1, 1, 24}};
     const Fact y{.dtype = kFloatF32, .shape = {positions, 1, 1, channels}};
     const OpCall call{.spec = &kFusedConv, .attrs = &attrs, .inputs = {&x, &w, nullptr, nullptr}, .outputs = {y}};
-    return fused_conv::params_of(view_of(call), kSumsScalar).schedule;
+    return fused_conv::params_of(view_of(call), CompiledFor<SumFunctions, Isa::scalar>::table).schedule;
   };
   for (std::int64_t positions = 2; positions < 400; ++positions) {
     const auto [rows, tiles, by_panels] = schedule(positions, 32);

@@ -6,6 +6,7 @@
 
 #include "kernels/argmax/functions.h"
 #include "kernels/call.h"
+#include "kernels/compiled_for.h"
 #include "ops/argmax/argmax.h"
 
 namespace octavo {
@@ -55,15 +56,16 @@ ArgmaxFunction function_of(const ArgmaxFunctions& functions, DType dtype, const 
   return dtype == DType::u8 ? functions.u8[i] : (dtype == DType::s8 ? functions.s8[i] : functions.f32[i]);
 }
 
-template <const ArgmaxFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_argmax(const CallView& call, const StepSpec&) {
   const Shape& x = *call.input(0).shape;
   const DType dtype = call.input(0).dtype;
   const int axis = argmax_axis_of(call);
-  ArgmaxParams p{.n = x[axis],
-                 .inner = x.elements(axis + 1, x.rank()),
-                 .element_bytes = static_cast<std::int64_t>(size_of(dtype)),
-                 .function = function_of(functions, dtype, call.attrs->as<ArgmaxAttrs>())};
+  ArgmaxParams p{
+      .n = x[axis],
+      .inner = x.elements(axis + 1, x.rank()),
+      .element_bytes = static_cast<std::int64_t>(size_of(dtype)),
+      .function = function_of(CompiledFor<ArgmaxFunctions, isa>::table, dtype, call.attrs->as<ArgmaxAttrs>())};
   p.parts = (p.inner + kPart - 1) / kPart;
   const std::int64_t outer = x.elements() == 0 ? 0 : x.elements(0, axis);
   p.chunks = p.inner == 1 ? Chunks::of(outer, 4 * p.n * p.element_bytes)
@@ -79,21 +81,21 @@ double argmax_cost(const OpCall& call, const Machine&) {
          10.0 * static_cast<double>(call.outputs[0].shape.elements());
 }
 
-template <const ArgmaxFunctions& functions, Isa isa, int kPicoseconds>
+template <Isa isa, int kPicoseconds>
 constexpr KernelChoice argmax_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "argmax",
                    .needs = isa,
-                   .prepare = prepare_on<isa, refuse_argmax, make_argmax<functions>>()},
+                   .prepare = prepare_on<isa, refuse_argmax, make_argmax<isa>>()},
           .refusal = refusal_by<refuse_argmax>,
           .cost = argmax_cost<kPicoseconds>};
 }
 
 constexpr KernelChoice kArgmaxChoices[] = {
-    argmax_kernel<kArgmaxScalar, Isa::scalar, 1500>("argmax_portable"),
-    argmax_kernel<kArgmaxAvx2, Isa::avx2, 300>("argmax_avx2"),
-    argmax_kernel<kArgmaxAvx512, Isa::avx512, 200>("argmax_avx512"),
-    argmax_kernel<kArgmaxNeon, Isa::neon, 600>("argmax_neon"),
+    argmax_kernel<Isa::scalar, 1500>("argmax_portable"),
+    argmax_kernel<Isa::avx2, 300>("argmax_avx2"),
+    argmax_kernel<Isa::avx512, 200>("argmax_avx512"),
+    argmax_kernel<Isa::neon, 600>("argmax_neon"),
 };
 constexpr auto kArgmaxCodes = codes_of(kArgmaxChoices);
 

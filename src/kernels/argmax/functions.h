@@ -22,10 +22,6 @@ inline constexpr int kTakes = 4;
 struct ArgmaxFunctions {
   ArgmaxFunction f32[kTakes], u8[kTakes], s8[kTakes];  // by the number of Takes
 };
-extern const ArgmaxFunctions kArgmaxScalar;
-extern const ArgmaxFunctions kArgmaxAvx2;
-extern const ArgmaxFunctions kArgmaxAvx512;
-extern const ArgmaxFunctions kArgmaxNeon;
 
 }  // namespace octavo
 

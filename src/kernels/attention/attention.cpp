@@ -7,6 +7,7 @@
 
 #include "kernels/attention_mask.h"
 #include "kernels/call.h"
+#include "kernels/compiled_for.h"
 #include "ops/attention/attention.h"
 
 namespace octavo {
@@ -166,10 +167,10 @@ std::string refuse_attention(const CallView& call) {
   return in_panels(keys) > kMostFloats / columns ? "needs a head whose keys and values fit 1 GiB" : "";
 }
 
-template <const AttentionFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_attention(const CallView& call, const StepSpec&) {
   AttentionParams params = attention_params_of(call);
-  params.functions = &functions;
+  params.functions = &CompiledFor<AttentionFunctions, isa>::table;
   const std::int64_t items = call.output().elements() == 0 ? 0 : params.images * params.attrs.heads * params.blocks();
   const auto scratch = static_cast<std::size_t>(params.scratch_floats()) * sizeof(float);
   return make_step(std::move(params), items, run_attention, scratch);
@@ -185,21 +186,21 @@ double attention_cost(const OpCall& call, const Machine&) {
   return 500.0 + scores * (products * kProducts + kScore) / 1000.0;
 }
 
-template <const AttentionFunctions& functions, Isa isa, int kProducts, int kScore>
+template <Isa isa, int kProducts, int kScore>
 constexpr KernelChoice attention_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "attention",
                    .needs = isa,
-                   .prepare = prepare_on<isa, refuse_attention, make_attention<functions>>()},
+                   .prepare = prepare_on<isa, refuse_attention, make_attention<isa>>()},
           .refusal = refusal_by<refuse_attention>,
           .cost = attention_cost<kProducts, kScore>};
 }
 
 constexpr KernelChoice kAttentionChoices[] = {
-    attention_kernel<kAttentionScalar, Isa::scalar, 1500, 12000>("attention_f32_portable"),
-    attention_kernel<kAttentionAvx2, Isa::avx2, 45, 1500>("attention_f32_avx2"),
-    attention_kernel<kAttentionAvx512, Isa::avx512, 25, 800>("attention_f32_avx512"),
-    attention_kernel<kAttentionNeon, Isa::neon, 90, 3000>("attention_f32_neon"),
+    attention_kernel<Isa::scalar, 1500, 12000>("attention_f32_portable"),
+    attention_kernel<Isa::avx2, 45, 1500>("attention_f32_avx2"),
+    attention_kernel<Isa::avx512, 25, 800>("attention_f32_avx512"),
+    attention_kernel<Isa::neon, 90, 3000>("attention_f32_neon"),
 };
 constexpr auto kAttentionCodes = codes_of(kAttentionChoices);
 

@@ -55,7 +55,6 @@ struct AttentionFunctions {
   void (*pack_values)(const AttentionSource& values, float* packed);
   void (*rows)(const AttentionRows& rows);
 };
-extern const AttentionFunctions kAttentionScalar, kAttentionAvx2, kAttentionAvx512, kAttentionNeon;
 
 }  // namespace octavo
 

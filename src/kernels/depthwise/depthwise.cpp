@@ -1,6 +1,7 @@
 // Depthwise convolution position by position: every window, channel multiplier, type and epilogue. Part of kernels/.
 #include "kernels/depthwise/depthwise.h"
 
+#include "kernels/compiled_for.h"
 #include "kernels/depthwise/rows.h"
 #include "kernels/depthwise/shape.h"
 #include "kernels/weight_offsets.h"
@@ -100,7 +101,7 @@ std::vector<Tensor> pack_byte_depthwise(const OpCall& call) {
           parts.constant(call, parts.table), parts.constant(call, parts.rest)};
 }
 
-template <const DepthwiseFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_byte_depthwise(const CallView& call, const StepSpec& spec) {
   const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
   const DepthwiseShape shape = DepthwiseShape::of(call);
@@ -113,7 +114,7 @@ Result<std::unique_ptr<Step>> make_byte_depthwise(const CallView& call, const St
                         (!has_rest || is_packed_as(spec, kRest, DType::f32, shape.channels));
   if (!is_whole || !is_read_in_run(spec, kConvX) || !parts.is_read_in_run(spec)) return not_as_packed(spec);
   ByteDepthwiseParams params{.shape = shape,
-                             .functions = &functions,
+                             .functions = &CompiledFor<DepthwiseFunctions, isa>::table,
                              .epilogue = parts.for_rows(spec),
                              .other = parts.other,
                              .weights = spec.packed[kWeights].as<std::int16_t>(),
@@ -139,13 +140,13 @@ double byte_depthwise_cost(const OpCall& call, const Machine&) {
   return 200.0 + per_mac * (s.macs() + positions * (4.0 * static_cast<double>(s.channels) + 250.0));
 }
 
-template <const DepthwiseFunctions& functions, Isa isa>
+template <Isa isa>
 constexpr KernelChoice byte_depthwise_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "quantized_conv",
                    .needs = isa,
                    .packs = true,
-                   .prepare = prepare_on<isa, refuse_not_depthwise, make_byte_depthwise<functions>>()},
+                   .prepare = prepare_on<isa, refuse_not_depthwise, make_byte_depthwise<isa>>()},
           .refusal = byte_depthwise_refusal,
           .cost = byte_depthwise_cost<isa>,
           .pack = pack_byte_depthwise,
@@ -153,10 +154,10 @@ constexpr KernelChoice byte_depthwise_kernel(std::string_view name) {
 }
 
 constexpr KernelChoice kByteDepthwiseChoices[] = {
-    byte_depthwise_kernel<kDepthwiseScalar, Isa::scalar>("depthwise_q8s8_1x1_portable"),
-    byte_depthwise_kernel<kDepthwiseAvx2, Isa::avx2>("depthwise_q8s8_1x8_avx2"),
-    byte_depthwise_kernel<kDepthwiseAvx512, Isa::avx512>("depthwise_q8s8_1x16_avx512"),
-    byte_depthwise_kernel<kDepthwiseNeon, Isa::neon>("depthwise_q8s8_1x8_neon"),
+    byte_depthwise_kernel<Isa::scalar>("depthwise_q8s8_1x1_portable"),
+    byte_depthwise_kernel<Isa::avx2>("depthwise_q8s8_1x8_avx2"),
+    byte_depthwise_kernel<Isa::avx512>("depthwise_q8s8_1x16_avx512"),
+    byte_depthwise_kernel<Isa::neon>("depthwise_q8s8_1x8_neon"),
 };
 constexpr auto kByteDepthwiseCodes = codes_of(kByteDepthwiseChoices);
 

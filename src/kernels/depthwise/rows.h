@@ -26,10 +26,6 @@ struct DepthwiseFunctions {
   void (*finish)(const RowEpilogue& epilogue, const std::int32_t* acc, std::int64_t channels,
                  const std::uint8_t* residual, void* y);
 };
-extern const DepthwiseFunctions kDepthwiseScalar;
-extern const DepthwiseFunctions kDepthwiseAvx2;
-extern const DepthwiseFunctions kDepthwiseAvx512;
-extern const DepthwiseFunctions kDepthwiseNeon;
 
 // A strip of interleaved input serves some output rows of one block of 64, 32 or 16 channels. Four input rows make a
 // group: the strip holds, per group and column, the four bytes of each channel side by side, so that one vpdpbusd or

@@ -1,6 +1,7 @@
 // depthwise/ position by position for portable C++. Part of kernels/.
 #include "kernels/simd/scalar.h"
 
+#include "kernels/compiled_for.h"
 #include "kernels/depthwise/generic.h"
 
 namespace octavo {
@@ -10,6 +11,8 @@ std::int64_t nothing_wide(const DepthwisePosition&) { return 0; }
 
 }  // namespace
 
-constexpr DepthwiseFunctions kDepthwiseScalar = depthwise_functions<Scalar, nothing_wide>();
+template <>
+constinit const DepthwiseFunctions CompiledFor<DepthwiseFunctions, Isa::scalar>::table =
+    depthwise_functions<Scalar, nothing_wide>();
 
 }  // namespace octavo

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <span>
 
+#include "kernels/compiled_for.h"
 #include "kernels/depthwise/blocks.h"
 #include "kernels/depthwise/depthwise.h"
 #include "kernels/depthwise/rows.h"
@@ -428,10 +429,10 @@ constexpr KernelChoice vnni_depthwise_kernel(std::string_view name) {
 }
 
 constexpr KernelChoice kVnniDepthwiseChoices[] = {
-    vnni_depthwise_kernel<kStripsAvx512Vnni, kDepthwiseAvx512, lookup_of_avx512, Isa::avx512vnni>(
-        "depthwise_q8s8_4x64_avx512vnni"),
-    vnni_depthwise_kernel<kStripsDotprod, kDepthwiseNeon, lookup_of_8_lanes, Isa::dotprod>(
-        "depthwise_q8s8_4x16_dotprod"),
+    vnni_depthwise_kernel<kStripsAvx512Vnni, CompiledFor<DepthwiseFunctions, Isa::avx512>::table, lookup_of_avx512,
+                          Isa::avx512vnni>("depthwise_q8s8_4x64_avx512vnni"),
+    vnni_depthwise_kernel<kStripsDotprod, CompiledFor<DepthwiseFunctions, Isa::neon>::table, lookup_of_8_lanes,
+                          Isa::dotprod>("depthwise_q8s8_4x16_dotprod"),
 };
 constexpr auto kVnniDepthwiseCodes = codes_of(kVnniDepthwiseChoices);
 

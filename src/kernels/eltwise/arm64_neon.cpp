@@ -1,4 +1,5 @@
 // eltwise/ for Advanced SIMD. Part of kernels/.
+#include "kernels/compiled_for.h"
 #include "kernels/eltwise/generic.h"
 #include "kernels/simd/added_bytes_neon.h"
 #include "kernels/simd/fixed_neon.h"
@@ -71,11 +72,12 @@ void neon_pairs(const PairRows& p) {
                        ? &add_row<false>
                        : &add_row<true>;
   for (std::int64_t r = 0; r < rows; ++r) add(sum, p.a + r * p.a_row_stride, p.b + r * p.b_row_stride, p.y + r * n, n);
-  if (table != nullptr && !flips) kLookupNeon.bytes(table, p.y, p.y, rows * n);
+  if (table != nullptr && !flips) CompiledFor<LookupFunctions, Isa::neon>::table.bytes(table, p.y, p.y, rows * n);
 }
 
 }  // namespace
 
-constexpr EltwiseFunctions kEltwiseNeon = eltwise_functions<Neon>(&neon_pairs);
+template <>
+constinit const EltwiseFunctions CompiledFor<EltwiseFunctions, Isa::neon>::table = eltwise_functions<Neon>(&neon_pairs);
 
 }  // namespace octavo

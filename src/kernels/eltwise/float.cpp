@@ -5,6 +5,7 @@
 
 #include "kernels/broadcast.h"
 #include "kernels/call.h"
+#include "kernels/compiled_for.h"
 #include "kernels/eltwise/eltwise.h"
 #include "kernels/eltwise/rows.h"
 #include "ops/binary/binary.h"
@@ -46,7 +47,7 @@ void run_float_eltwise_binary(const FloatEltwiseBinaryParams& params, const Step
 
 std::string refuse_float_eltwise_binary(const CallView& call) {
   if (call.input(0).dtype != DType::f32) return "needs f32";
-  return row_function(kEltwiseScalar, call.attrs->as<BinaryAttrs>().kind) == nullptr
+  return row_function(CompiledFor<EltwiseFunctions, Isa::scalar>::table, call.attrs->as<BinaryAttrs>().kind) == nullptr
              ? "computes add, sub, mul, div, pow, min, max and prelu"
              : "";
 }
@@ -56,9 +57,10 @@ Broadcast broadcast_of(const CallView& call) {
   return {*call.output().shape, operands};
 }
 
-template <const EltwiseFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_float_eltwise_binary(const CallView& call, const StepSpec&) {
-  FloatEltwiseBinaryParams params{broadcast_of(call), row_function(functions, call.attrs->as<BinaryAttrs>().kind)};
+  FloatEltwiseBinaryParams params{
+      broadcast_of(call), row_function(CompiledFor<EltwiseFunctions, isa>::table, call.attrs->as<BinaryAttrs>().kind)};
   const std::int64_t items = params.broadcast.items();
   return make_step(std::move(params), items, run_float_eltwise_binary);
 }
@@ -90,8 +92,9 @@ std::string refuse_comparison(const CallView& call) {
   return kind >= BinaryKind::equal && kind <= BinaryKind::less_or_equal ? "" : "computes comparisons";
 }
 
-template <const EltwiseFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_comparison(const CallView& call, const StepSpec&) {
+  const EltwiseFunctions& functions = CompiledFor<EltwiseFunctions, isa>::table;
   const BinaryKind kind = call.attrs->as<BinaryAttrs>().kind;
   const bool is_strict = kind == BinaryKind::greater || kind == BinaryKind::less;
   const bool is_swapped = kind == BinaryKind::greater || kind == BinaryKind::greater_or_equal;
@@ -167,8 +170,9 @@ void run_test(const TestParams& params, const StepBuffers& buffers, ItemRange ra
 
 std::string refuse_unary(const CallView& call) { return call.input(0).dtype == DType::f32 ? "" : "needs f32"; }
 
-template <const EltwiseFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_float_eltwise_unary(const CallView& call, const StepSpec&) {
+  const EltwiseFunctions& functions = CompiledFor<EltwiseFunctions, isa>::table;
   const auto& attrs = call.attrs->as<UnaryAttrs>();
   const Chunks chunks = Chunks::of(call.output().elements(), 4);
   if (is_test(attrs.kind)) return make_step(TestParams{chunks, &functions, attrs}, chunks.items(), run_test);
@@ -273,52 +277,52 @@ double unary_cost(const OpCall& call, const Machine& machine) {
                                                           : float_eltwise_cost<kPicoseconds>(call, machine);
 }
 
-template <const EltwiseFunctions& functions, Isa isa, int kPicoseconds, int kMany>
+template <Isa isa, int kPicoseconds, int kMany>
 constexpr KernelChoice binary_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "binary",
                    .needs = isa,
-                   .prepare = prepare_on<isa, refuse_float_eltwise_binary, make_float_eltwise_binary<functions>>(),
+                   .prepare = prepare_on<isa, refuse_float_eltwise_binary, make_float_eltwise_binary<isa>>(),
                    .in_place_input = same_shape_input},
           .refusal = refusal_by<refuse_float_eltwise_binary>,
           .cost = binary_cost<kPicoseconds, kMany>};
 }
-template <const EltwiseFunctions& functions, Isa isa, int kPicoseconds>
+template <Isa isa, int kPicoseconds>
 constexpr KernelChoice comparison_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "binary",
                    .needs = isa,
-                   .prepare = prepare_on<isa, refuse_comparison, make_comparison<functions>>()},
+                   .prepare = prepare_on<isa, refuse_comparison, make_comparison<isa>>()},
           .refusal = refusal_by<refuse_comparison>,
           .cost = float_eltwise_cost<kPicoseconds>};
 }
-template <const EltwiseFunctions& functions, Isa isa, int kPicoseconds, int kMany>
+template <Isa isa, int kPicoseconds, int kMany>
 constexpr KernelChoice unary_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "unary",
                    .needs = isa,
-                   .prepare = prepare_on<isa, refuse_unary, make_float_eltwise_unary<functions>>(),
+                   .prepare = prepare_on<isa, refuse_unary, make_float_eltwise_unary<isa>>(),
                    .in_place_input = same_shape_input},
           .refusal = refusal_by<refuse_unary>,
           .cost = unary_cost<kPicoseconds, kMany>};
 }
 
 constexpr KernelChoice kFloatEltwiseChoices[] = {
-    binary_kernel<kEltwiseScalar, Isa::scalar, 1000, 100>("eltwise_binary_f32_portable"),
-    binary_kernel<kEltwiseAvx2, Isa::avx2, 500, 10>("eltwise_binary_f32_avx2"),
-    binary_kernel<kEltwiseAvx512, Isa::avx512, 400, 8>("eltwise_binary_f32_avx512"),
-    binary_kernel<kEltwiseNeon, Isa::neon, 1000, 20>("eltwise_binary_f32_neon"),
-    comparison_kernel<kEltwiseScalar, Isa::scalar, 1000>("eltwise_compare_f32_portable"),
-    comparison_kernel<kEltwiseAvx2, Isa::avx2, 300>("eltwise_compare_f32_avx2"),
-    comparison_kernel<kEltwiseAvx512, Isa::avx512, 250>("eltwise_compare_f32_avx512"),
-    comparison_kernel<kEltwiseNeon, Isa::neon, 600>("eltwise_compare_f32_neon"),
+    binary_kernel<Isa::scalar, 1000, 100>("eltwise_binary_f32_portable"),
+    binary_kernel<Isa::avx2, 500, 10>("eltwise_binary_f32_avx2"),
+    binary_kernel<Isa::avx512, 400, 8>("eltwise_binary_f32_avx512"),
+    binary_kernel<Isa::neon, 1000, 20>("eltwise_binary_f32_neon"),
+    comparison_kernel<Isa::scalar, 1000>("eltwise_compare_f32_portable"),
+    comparison_kernel<Isa::avx2, 300>("eltwise_compare_f32_avx2"),
+    comparison_kernel<Isa::avx512, 250>("eltwise_compare_f32_avx512"),
+    comparison_kernel<Isa::neon, 600>("eltwise_compare_f32_neon"),
     {.code = {.name = "eltwise_mod_f32_portable", .op = "binary", .prepare = prepare_by<refuse_mod, make_mod>},
      .refusal = refusal_by<refuse_mod>,
      .cost = float_eltwise_cost<20000>},
-    unary_kernel<kEltwiseScalar, Isa::scalar, 1000, 40>("eltwise_unary_f32_portable"),
-    unary_kernel<kEltwiseAvx2, Isa::avx2, 250, 5>("eltwise_unary_f32_avx2"),
-    unary_kernel<kEltwiseAvx512, Isa::avx512, 200, 4>("eltwise_unary_f32_avx512"),
-    unary_kernel<kEltwiseNeon, Isa::neon, 500, 10>("eltwise_unary_f32_neon"),
+    unary_kernel<Isa::scalar, 1000, 40>("eltwise_unary_f32_portable"),
+    unary_kernel<Isa::avx2, 250, 5>("eltwise_unary_f32_avx2"),
+    unary_kernel<Isa::avx512, 200, 4>("eltwise_unary_f32_avx512"),
+    unary_kernel<Isa::neon, 500, 10>("eltwise_unary_f32_neon"),
     {.code = {.name = "eltwise_where_portable",
               .op = "where",
               .prepare = prepare_by<refuse_float_eltwise_nothing, make_where>},

@@ -1,6 +1,7 @@
 // quantized_elementwise on rows: pairs of stored values in any broadcasting, and sums. Part of kernels/.
 #include "kernels/broadcast.h"
 #include "kernels/call.h"
+#include "kernels/compiled_for.h"
 #include "kernels/eltwise/eltwise.h"
 #include "kernels/eltwise/rows.h"
 #include "kernels/epilogue/step.h"
@@ -67,7 +68,7 @@ void run_sums(const QuantizedEltwiseParams& params, const StepBuffers& buffers, 
   });
 }
 
-template <const EltwiseFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_quantized_eltwise(const CallView& call, const StepSpec&) {
   const StepEpilogue epilogue = *epilogue_of(call);
   const bool is_pair = epilogue.other >= 0;
@@ -77,10 +78,10 @@ Result<std::unique_ptr<Step>> make_quantized_eltwise(const CallView& call, const
   }
   Broadcast broadcast(*call.output().shape, operands);
   const std::int64_t items = broadcast.items();
-  return make_step(QuantizedEltwiseParams{std::move(broadcast), epilogue, call.input(0).dtype == DType::s8,
-                                          is_pair && call.input(1).dtype == DType::s8, &functions},
-                   items,
-                   is_pair ? run_pairs : (call.input(0).dtype == DType::s16 ? run_quantized_eltwise_s16 : run_sums));
+  return make_step(
+      QuantizedEltwiseParams{std::move(broadcast), epilogue, call.input(0).dtype == DType::s8,
+                             is_pair && call.input(1).dtype == DType::s8, &CompiledFor<EltwiseFunctions, isa>::table},
+      items, is_pair ? run_pairs : (call.input(0).dtype == DType::s16 ? run_quantized_eltwise_s16 : run_sums));
 }
 
 // Nanoseconds per element, measured on 16 KB chunks in L2 of a Xeon of 2.5 GHz.
@@ -102,22 +103,22 @@ int quantized_eltwise_in_place_input(const OpCall& call) {
   return call.inputs[1]->shape == result ? 1 : -1;
 }
 
-template <const EltwiseFunctions& functions, Isa isa>
+template <Isa isa>
 constexpr KernelChoice quantized_eltwise_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "quantized_elementwise",
                    .needs = isa,
-                   .prepare = prepare_on<isa, refuse_quantized_eltwise<isa>, make_quantized_eltwise<functions>>(),
+                   .prepare = prepare_on<isa, refuse_quantized_eltwise<isa>, make_quantized_eltwise<isa>>(),
                    .in_place_input = quantized_eltwise_in_place_input},
           .refusal = refusal_by<refuse_quantized_eltwise<isa>>,
           .cost = quantized_eltwise_cost<isa>};
 }
 
 constexpr KernelChoice kQuantizedEltwiseChoices[] = {
-    quantized_eltwise_kernel<kEltwiseScalar, Isa::scalar>("eltwise_q8_portable"),
-    quantized_eltwise_kernel<kEltwiseAvx2, Isa::avx2>("eltwise_q8_avx2"),
-    quantized_eltwise_kernel<kEltwiseAvx512, Isa::avx512>("eltwise_q8_avx512"),
-    quantized_eltwise_kernel<kEltwiseNeon, Isa::neon>("eltwise_q8_neon"),
+    quantized_eltwise_kernel<Isa::scalar>("eltwise_q8_portable"),
+    quantized_eltwise_kernel<Isa::avx2>("eltwise_q8_avx2"),
+    quantized_eltwise_kernel<Isa::avx512>("eltwise_q8_avx512"),
+    quantized_eltwise_kernel<Isa::neon>("eltwise_q8_neon"),
 };
 constexpr auto kQuantizedEltwiseCodes = codes_of(kQuantizedEltwiseChoices);
 

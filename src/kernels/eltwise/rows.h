@@ -88,11 +88,6 @@ struct EltwiseFunctions {
   void (*is_one_of)(const float* x, std::uint8_t* y, std::int64_t n, float a, float b);
 };
 
-extern const EltwiseFunctions kEltwiseScalar;
-extern const EltwiseFunctions kEltwiseAvx2;
-extern const EltwiseFunctions kEltwiseAvx512;
-extern const EltwiseFunctions kEltwiseNeon;
-
 }  // namespace octavo
 
 #endif  // OCTAVO_KERNELS_ELTWISE_ROWS_H_

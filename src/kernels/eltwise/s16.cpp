@@ -2,6 +2,7 @@
 // kernels/.
 #include "kernels/broadcast.h"
 #include "kernels/call.h"
+#include "kernels/compiled_for.h"
 #include "kernels/eltwise/eltwise.h"
 #include "kernels/eltwise/rows.h"
 #include "kernels/epilogue/step.h"
@@ -51,7 +52,7 @@ void run_joined_sums(const S16EltwiseParams& params, const StepBuffers& buffers,
   });
 }
 
-template <const EltwiseFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_s16_eltwise(const CallView& call, const StepSpec&) {
   const StepEpilogue epilogue = *s16_epilogue_of(call);
   const bool is_pair = epilogue.other >= 0;
@@ -59,7 +60,7 @@ Result<std::unique_ptr<Step>> make_s16_eltwise(const CallView& call, const StepS
   const Shape* const operands[] = {call.input(0).shape, call.input(second).shape};
   Broadcast broadcast(*call.output().shape, operands);
   const std::int64_t items = broadcast.items();
-  return make_step(S16EltwiseParams{std::move(broadcast), epilogue, &functions}, items,
+  return make_step(S16EltwiseParams{std::move(broadcast), epilogue, &CompiledFor<EltwiseFunctions, isa>::table}, items,
                    is_pair ? run_s16_pairs : run_joined_sums);
 }
 
@@ -71,21 +72,21 @@ double s16_eltwise_cost(const OpCall& call, const Machine&) {
   return 100.0 + static_cast<double>(call.outputs[0].shape.elements()) * per_element;
 }
 
-template <const EltwiseFunctions& functions, Isa isa>
+template <Isa isa>
 constexpr KernelChoice s16_eltwise_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "quantized_elementwise",
                    .needs = isa,
-                   .prepare = prepare_on<isa, refuse_s16_eltwise, make_s16_eltwise<functions>>()},
+                   .prepare = prepare_on<isa, refuse_s16_eltwise, make_s16_eltwise<isa>>()},
           .refusal = refusal_by<refuse_s16_eltwise>,
           .cost = s16_eltwise_cost<isa>};
 }
 
 constexpr KernelChoice kS16EltwiseChoices[] = {
-    s16_eltwise_kernel<kEltwiseScalar, Isa::scalar>("eltwise_s16_portable"),
-    s16_eltwise_kernel<kEltwiseAvx2, Isa::avx2>("eltwise_s16_avx2"),
-    s16_eltwise_kernel<kEltwiseAvx512, Isa::avx512>("eltwise_s16_avx512"),
-    s16_eltwise_kernel<kEltwiseNeon, Isa::neon>("eltwise_s16_neon"),
+    s16_eltwise_kernel<Isa::scalar>("eltwise_s16_portable"),
+    s16_eltwise_kernel<Isa::avx2>("eltwise_s16_avx2"),
+    s16_eltwise_kernel<Isa::avx512>("eltwise_s16_avx512"),
+    s16_eltwise_kernel<Isa::neon>("eltwise_s16_neon"),
 };
 constexpr auto kS16EltwiseCodes = codes_of(kS16EltwiseChoices);
 

@@ -2,6 +2,7 @@
 #include "ops/batch_norm/batch_norm.h"
 
 #include "kernels/call.h"
+#include "kernels/compiled_for.h"
 #include "kernels/float/float.h"
 #include "kernels/float/sums.h"
 
@@ -56,13 +57,15 @@ void run_batch_norm(const BatchNormParams& params, const StepBuffers& buffers, I
 
 std::string refuse_batch_norm(const CallView& call) { return are_f32(call) ? "" : "needs f32"; }
 
-template <const SumFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_batch_norm(const CallView& call, const StepSpec&) {
   const auto& attrs = call.attrs->as<BatchNormAttrs>();
   const Shape& x = *call.input(0).shape;
   const int axis = static_cast<int>(attrs.axis);
-  BatchNormParams params{
-      .channels = x[axis], .inner = x.elements(axis + 1, x.rank()), .epsilon = attrs.epsilon, .functions = &functions};
+  BatchNormParams params{.channels = x[axis],
+                         .inner = x.elements(axis + 1, x.rank()),
+                         .epsilon = attrs.epsilon,
+                         .functions = &CompiledFor<SumFunctions, isa>::table};
   const std::int64_t n = params.inner == 1 ? params.channels : params.inner;
   params.chunks = Chunks::of(n == 0 ? 0 : x.elements() / n, 4 * n);
   const auto scratch = static_cast<std::size_t>(2 * params.channels) * sizeof(float);
@@ -77,21 +80,21 @@ double batch_norm_cost(const OpCall& call, const Machine&) {
   return 200.0 + kPicoseconds / 1000.0 * static_cast<double>(call.inputs[0]->shape.elements());
 }
 
-template <const SumFunctions& functions, Isa isa, int kPicoseconds>
+template <Isa isa, int kPicoseconds>
 constexpr KernelChoice batch_norm_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "batch_norm",
                    .needs = isa,
-                   .prepare = prepare_on<isa, refuse_batch_norm, make_batch_norm<functions>>()},
+                   .prepare = prepare_on<isa, refuse_batch_norm, make_batch_norm<isa>>()},
           .refusal = refusal_by<refuse_batch_norm>,
           .cost = batch_norm_cost<kPicoseconds>};
 }
 
 constexpr KernelChoice kBatchNormChoices[] = {
-    batch_norm_kernel<kSumsScalar, Isa::scalar, 4000>("norm_batch_f32_portable"),
-    batch_norm_kernel<kSumsAvx2, Isa::avx2, 1500>("norm_batch_f32_avx2"),
-    batch_norm_kernel<kSumsAvx512, Isa::avx512, 1200>("norm_batch_f32_avx512"),
-    batch_norm_kernel<kSumsNeon, Isa::neon, 3000>("norm_batch_f32_neon"),
+    batch_norm_kernel<Isa::scalar, 4000>("norm_batch_f32_portable"),
+    batch_norm_kernel<Isa::avx2, 1500>("norm_batch_f32_avx2"),
+    batch_norm_kernel<Isa::avx512, 1200>("norm_batch_f32_avx512"),
+    batch_norm_kernel<Isa::neon, 3000>("norm_batch_f32_neon"),
 };
 constexpr auto kBatchNormCodes = codes_of(kBatchNormChoices);
 

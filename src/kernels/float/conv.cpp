@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/call.h"
+#include "kernels/compiled_for.h"
 #include "kernels/float/float.h"
 #include "kernels/float/sums.h"
 #include "kernels/image_sizes.h"
@@ -229,10 +230,10 @@ FloatConvParams float_conv_params_of(const CallView& call, const SumFunctions& f
   return p;
 }
 
-template <const SumFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_float_conv(const CallView& call, const StepSpec& spec) {
   const bool has_bias = call.input(kFloatConvBias).exists();
-  FloatConvParams p = float_conv_params_of(call, functions);
+  FloatConvParams p = float_conv_params_of(call, CompiledFor<SumFunctions, isa>::table);
   if (!is_packed_as(spec, 0, DType::f32, call.input(kFloatConvW).elements()) ||
       (has_bias && !is_packed_as(spec, 1, DType::f32, p.y.channels))) {
     return not_as_packed(spec);
@@ -244,9 +245,9 @@ Result<std::unique_ptr<Step>> make_float_conv(const CallView& call, const StepSp
   return make_step(std::move(p), rows, run_float_conv, kSumsBytes);
 }
 
-template <const SumFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_float_conv_computed(const CallView& call, const StepSpec&) {
-  FloatConvParams p = float_conv_params_of(call, functions);
+  FloatConvParams p = float_conv_params_of(call, CompiledFor<SumFunctions, isa>::table);
   p.w = ImageSizes::of(*call.input(kFloatConvW).shape, call.attrs->as<ConvAttrs>().layout);
   p.has_computed_bias = call.input(kFloatConvBias).exists();
   const std::int64_t items = call.output().elements() == 0 ? 0 : p.y.batch * p.groups * blocks_of_group(p);
@@ -279,13 +280,13 @@ double float_conv_cost(const OpCall& call, const Machine&) {
          per_call * positions / kSumRows * taps * blocks;
 }
 
-template <const SumFunctions& functions, Isa isa>
+template <Isa isa>
 constexpr KernelChoice float_conv_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "conv",
                    .needs = isa,
                    .packs = true,
-                   .prepare = prepare_on<isa, refuse_float_conv, make_float_conv<functions>>()},
+                   .prepare = prepare_on<isa, refuse_float_conv, make_float_conv<isa>>()},
           .refusal = float_conv_refusal,
           .cost = float_conv_cost<isa>,
           .pack = pack_float_conv,
@@ -299,25 +300,25 @@ double float_conv_cost_computed(const OpCall& call, const Machine& machine) {
          2.0 * static_cast<double>(call.inputs[kFloatConvW]->shape.elements());
 }
 
-template <const SumFunctions& functions, Isa isa>
+template <Isa isa>
 constexpr KernelChoice float_conv_computed_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "conv",
                    .needs = isa,
-                   .prepare = prepare_on<isa, refuse_float_conv, make_float_conv_computed<functions>>()},
+                   .prepare = prepare_on<isa, refuse_float_conv, make_float_conv_computed<isa>>()},
           .refusal = refusal_by<refuse_float_conv>,
           .cost = float_conv_cost_computed<isa>};
 }
 
 constexpr KernelChoice kFloatConvChoices[] = {
-    float_conv_computed_kernel<kSumsScalar, Isa::scalar>("float_conv_computed_portable"),
-    float_conv_computed_kernel<kSumsAvx2, Isa::avx2>("float_conv_computed_avx2"),
-    float_conv_computed_kernel<kSumsAvx512, Isa::avx512>("float_conv_computed_avx512"),
-    float_conv_computed_kernel<kSumsNeon, Isa::neon>("float_conv_computed_neon"),
-    float_conv_kernel<kSumsScalar, Isa::scalar>("float_conv_portable"),
-    float_conv_kernel<kSumsAvx2, Isa::avx2>("float_conv_avx2"),
-    float_conv_kernel<kSumsAvx512, Isa::avx512>("float_conv_avx512"),
-    float_conv_kernel<kSumsNeon, Isa::neon>("float_conv_neon"),
+    float_conv_computed_kernel<Isa::scalar>("float_conv_computed_portable"),
+    float_conv_computed_kernel<Isa::avx2>("float_conv_computed_avx2"),
+    float_conv_computed_kernel<Isa::avx512>("float_conv_computed_avx512"),
+    float_conv_computed_kernel<Isa::neon>("float_conv_computed_neon"),
+    float_conv_kernel<Isa::scalar>("float_conv_portable"),
+    float_conv_kernel<Isa::avx2>("float_conv_avx2"),
+    float_conv_kernel<Isa::avx512>("float_conv_avx512"),
+    float_conv_kernel<Isa::neon>("float_conv_neon"),
 };
 constexpr auto kFloatConvCodes = codes_of(kFloatConvChoices);
 

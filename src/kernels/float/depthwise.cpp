@@ -1,6 +1,7 @@
 // float_depthwise by lines of the result: the pixels whose columns all lie within the image together, the others one by
 // one. Part of kernels/.
 #include "kernels/call.h"
+#include "kernels/compiled_for.h"
 #include "kernels/float/float.h"
 #include "kernels/float/sums.h"
 #include "kernels/image_sizes.h"
@@ -127,7 +128,7 @@ std::vector<TapPosition> float_depthwise_taps_of(const Window& window) {
   return taps;
 }
 
-template <const SumFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_float_depthwise(const CallView& call, const StepSpec& spec) {
   const auto& attrs = spec.attrs->as<FloatDepthwiseAttrs>();
   const ImageSizes x = ImageSizes::of(*call.input(kDepthwiseX).shape, Layout::channels_last),
@@ -144,7 +145,7 @@ Result<std::unique_ptr<Step>> make_float_depthwise(const CallView& call, const S
                          .bias = spec.packed[1].as<float>(),
                          .lowest = attrs.lowest,
                          .highest = attrs.highest,
-                         .functions = &functions};
+                         .functions = &CompiledFor<SumFunctions, isa>::table};
   const std::int64_t lines = call.output().elements() == 0 ? 0 : y.batch * y.depth * y.height;
   if (lines > 0) p.taps = float_depthwise_taps_of(attrs.window);
   const std::int64_t extent = attrs.window.extent(attrs.window.rank() - 1);
@@ -166,13 +167,13 @@ double float_depthwise_cost(const OpCall& call, const Machine&) {
                      std::max(1.0, static_cast<double>(w[0]));
 }
 
-template <const SumFunctions& functions, Isa isa>
+template <Isa isa>
 constexpr KernelChoice float_depthwise_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "float_depthwise",
                    .needs = isa,
                    .packs = true,
-                   .prepare = prepare_on<isa, refuse_float_depthwise, make_float_depthwise<functions>>()},
+                   .prepare = prepare_on<isa, refuse_float_depthwise, make_float_depthwise<isa>>()},
           .refusal = float_depthwise_refusal,
           .cost = float_depthwise_cost<isa>,
           .pack = pack_float_depthwise,
@@ -180,10 +181,10 @@ constexpr KernelChoice float_depthwise_kernel(std::string_view name) {
 }
 
 constexpr KernelChoice kFloatDepthwiseChoices[] = {
-    float_depthwise_kernel<kSumsScalar, Isa::scalar>("float_depthwise_portable"),
-    float_depthwise_kernel<kSumsAvx2, Isa::avx2>("float_depthwise_avx2"),
-    float_depthwise_kernel<kSumsAvx512, Isa::avx512>("float_depthwise_avx512"),
-    float_depthwise_kernel<kSumsNeon, Isa::neon>("float_depthwise_neon"),
+    float_depthwise_kernel<Isa::scalar>("float_depthwise_portable"),
+    float_depthwise_kernel<Isa::avx2>("float_depthwise_avx2"),
+    float_depthwise_kernel<Isa::avx512>("float_depthwise_avx512"),
+    float_depthwise_kernel<Isa::neon>("float_depthwise_neon"),
 };
 constexpr auto kFloatDepthwiseCodes = codes_of(kFloatDepthwiseChoices);
 

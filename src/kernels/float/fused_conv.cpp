@@ -2,6 +2,7 @@
 #include "ops/fused_conv/fused_conv.h"
 
 #include "kernels/call.h"
+#include "kernels/compiled_for.h"
 #include "kernels/float/float.h"
 #include "kernels/float/fused_conv_params.h"
 
@@ -232,9 +233,9 @@ std::string fused_conv_refusal(const OpCall& call) {
 }
 
 // Panel by panel, each as [tap][ic][column]; of a channel a group: [tap][channel]. A bias of 0 where there is none.
-template <const SumFunctions& sums>
+template <Isa isa>
 std::vector<Tensor> pack_fused_conv(const OpCall& call) {
-  const Params p = params_of(view_of(call), sums);
+  const Params p = params_of(view_of(call), CompiledFor<SumFunctions, isa>::table);
   const float* w = call.inputs[kW]->constant->as<float>();
   const float* bias = p.has_bias ? call.inputs[kBias]->constant->as<float>() : nullptr;
   const Packed size = Packed::of(p);
@@ -258,9 +259,9 @@ std::vector<Tensor> pack_fused_conv(const OpCall& call) {
   return packed;
 }
 
-template <const SumFunctions& sums, const EltwiseFunctions& eltwise>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_fused_conv(const CallView& call, const StepSpec& spec) {
-  Params p = params_of(call, sums, eltwise);
+  Params p = params_of(call, CompiledFor<SumFunctions, isa>::table, CompiledFor<EltwiseFunctions, isa>::table);
   const Packed size = Packed::of(p);
   const bool is_right = is_packed_as(spec, 0, DType::f32, size.weights) && is_packed_as(spec, 1, DType::f32, size.bias);
   if (!is_right || !is_read_in_run(spec, kX) || !is_read_in_run(spec, kResidual)) return not_as_packed(spec);
@@ -283,9 +284,9 @@ Result<std::unique_ptr<Step>> make_fused_conv(const CallView& call, const StepSp
                    std::move(schedule));
 }
 
-template <const SumFunctions& sums, const EltwiseFunctions& eltwise>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_fused_conv_computed(const CallView& call, const StepSpec&) {
-  Params p = params_of(call, sums, eltwise);
+  Params p = params_of(call, CompiledFor<SumFunctions, isa>::table, CompiledFor<EltwiseFunctions, isa>::table);
   const std::int64_t items = call.output().elements() == 0 ? 0 : p.units();
   const std::size_t scratch = Workspace::bytes(p, panel_elements(p));
   return make_step(std::move(p), items, run_fused_conv_computed, scratch);
@@ -306,33 +307,35 @@ double fused_conv_cost(const OpCall& call, const Machine& machine) {
                       (by_channel > 1.0 ? 1.0 : std::max(filled, 1.0 / 16.0));
 }
 
-template <const SumFunctions& sums, Isa isa>
+template <Isa isa>
 std::vector<Candidate> fused_conv_candidates(const OpCall& call, const Machine& machine, int threads) {
-  const Params p = params_of(view_of(call), sums);
+  const Params p = params_of(view_of(call), CompiledFor<SumFunctions, isa>::table);
   std::vector<Candidate> all;
   for (const Schedule& schedule : schedules_of(p))
     all.push_back({schedule.encode(), schedule_cost(p, schedule, fused_conv_cost<isa>(call, machine), threads)});
   return all;
 }
 
-template <const SumFunctions& sums>
+template <Isa isa>
 std::string fused_conv_schedule_refusal(const OpCall& call, const Machine&, std::span<const std::byte> schedule) {
-  return decode(schedule, params_of(view_of(call), sums)) ? "" : "is not legal for this shape";
+  return decode(schedule, params_of(view_of(call), CompiledFor<SumFunctions, isa>::table))
+             ? ""
+             : "is not legal for this shape";
 }
 
-template <const SumFunctions& sums, const EltwiseFunctions& eltwise, Isa isa>
+template <Isa isa>
 constexpr KernelChoice fused_conv_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "fused_conv",
                    .needs = isa,
                    .packs = true,
                    .knobs = kKnobs,
-                   .prepare = prepare_on<isa, refuse_fused_conv, make_fused_conv<sums, eltwise>>()},
+                   .prepare = prepare_on<isa, refuse_fused_conv, make_fused_conv<isa>>()},
           .refusal = fused_conv_refusal,
           .cost = fused_conv_cost<isa>,
-          .candidates = fused_conv_candidates<sums, isa>,
-          .schedule_refusal = fused_conv_schedule_refusal<sums>,
-          .pack = pack_fused_conv<sums>,
+          .candidates = fused_conv_candidates<isa>,
+          .schedule_refusal = fused_conv_schedule_refusal<isa>,
+          .pack = pack_fused_conv<isa>,
           .packed_layout = same_layout};
 }
 
@@ -342,25 +345,25 @@ double fused_conv_cost_computed(const OpCall& call, const Machine& machine) {
   return 1.1 * fused_conv_cost<isa>(call, machine) + 2.0 * static_cast<double>(call.inputs[kW]->shape.elements());
 }
 
-template <const SumFunctions& sums, const EltwiseFunctions& eltwise, Isa isa>
+template <Isa isa>
 constexpr KernelChoice fused_conv_computed_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "fused_conv",
                    .needs = isa,
-                   .prepare = prepare_on<isa, refuse_fused_conv, make_fused_conv_computed<sums, eltwise>>()},
+                   .prepare = prepare_on<isa, refuse_fused_conv, make_fused_conv_computed<isa>>()},
           .refusal = refusal_by<refuse_fused_conv>,
           .cost = fused_conv_cost_computed<isa>};
 }
 
 constexpr KernelChoice kFusedConvChoices[] = {
-    fused_conv_computed_kernel<kSumsScalar, kEltwiseScalar, Isa::scalar>("float_fused_conv_chains_computed_portable"),
-    fused_conv_computed_kernel<kSumsAvx2, kEltwiseAvx2, Isa::avx2>("float_fused_conv_chains_computed_avx2"),
-    fused_conv_computed_kernel<kSumsAvx512, kEltwiseAvx512, Isa::avx512>("float_fused_conv_chains_computed_avx512"),
-    fused_conv_computed_kernel<kSumsNeon, kEltwiseNeon, Isa::neon>("float_fused_conv_chains_computed_neon"),
-    fused_conv_kernel<kSumsScalar, kEltwiseScalar, Isa::scalar>("float_fused_conv_chains_portable"),
-    fused_conv_kernel<kSumsAvx2, kEltwiseAvx2, Isa::avx2>("float_fused_conv_chains_avx2"),
-    fused_conv_kernel<kSumsAvx512, kEltwiseAvx512, Isa::avx512>("float_fused_conv_chains_avx512"),
-    fused_conv_kernel<kSumsNeon, kEltwiseNeon, Isa::neon>("float_fused_conv_chains_neon"),
+    fused_conv_computed_kernel<Isa::scalar>("float_fused_conv_chains_computed_portable"),
+    fused_conv_computed_kernel<Isa::avx2>("float_fused_conv_chains_computed_avx2"),
+    fused_conv_computed_kernel<Isa::avx512>("float_fused_conv_chains_computed_avx512"),
+    fused_conv_computed_kernel<Isa::neon>("float_fused_conv_chains_computed_neon"),
+    fused_conv_kernel<Isa::scalar>("float_fused_conv_chains_portable"),
+    fused_conv_kernel<Isa::avx2>("float_fused_conv_chains_avx2"),
+    fused_conv_kernel<Isa::avx512>("float_fused_conv_chains_avx512"),
+    fused_conv_kernel<Isa::neon>("float_fused_conv_chains_neon"),
 };
 constexpr auto kFusedConvCodes = codes_of(kFusedConvChoices);
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "kernels/call.h"
+#include "kernels/compiled_for.h"
 #include "kernels/epilogue/step.h"
 #include "kernels/float/float.h"
 #include "kernels/float/sums.h"
@@ -133,8 +134,9 @@ std::string refuse_float(const CallView& call) {
   return call.input(0).dtype == DType::f32 ? refuse_batches(call) : "needs f32";
 }
 
-template <const SumFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_float(const CallView& call, const StepSpec&) {
+  const SumFunctions& functions = CompiledFor<SumFunctions, isa>::table;
   const std::int64_t tile_rows = std::min<std::int64_t>(kTileRows, functions.chain_rows);
   FloatParams params{float_product_product_of(call, tile_rows * kTilesOfItem, kChainVectors * functions.chain_lanes),
                      &functions, tile_rows};
@@ -252,9 +254,9 @@ std::unique_ptr<Step> make_integers(const CallView& call, IntegerParams params) 
   return make_step(std::move(params), items, run_float_product_integers, 2 * kIntegerColumns * sizeof(std::int32_t));
 }
 
-template <const SumFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_matmul_integer(const CallView& call, const StepSpec&) {
-  return make_integers(call, {.functions = &functions,
+  return make_integers(call, {.functions = &CompiledFor<SumFunctions, isa>::table,
                               .a_zero_points = call.input(2).elements(),
                               .b_zero_points = call.input(3).elements(),
                               .epilogue = *StepEpilogue::of({.to = DType::s32}, 0, call)});
@@ -265,10 +267,10 @@ std::string refuse_float_product_quantized(const CallView& call) {
   return reason.empty() ? step_epilogue_refusal<QuantizedMatmulAttrs, kMatmulOperands>(call) : reason;
 }
 
-template <const SumFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_quantized_matmul(const CallView& call, const StepSpec&) {
   const auto& attrs = call.attrs->as<QuantizedMatmulAttrs>();
-  return make_integers(call, {.functions = &functions,
+  return make_integers(call, {.functions = &CompiledFor<SumFunctions, isa>::table,
                               .a_zero_point = attrs.a_zero_point,
                               .b_zero_point = attrs.b_zero_point,
                               .epilogue = *StepEpilogue::of(attrs.epilogue, kMatmulOperands, call)});
@@ -294,50 +296,48 @@ double float_cost(const OpCall& call, const Machine& machine) {
 }
 double wide_cost(const OpCall& call, const Machine&) { return 500.0 + macs_of(call); }
 
-template <const SumFunctions& functions, Isa isa>
+template <Isa isa>
 constexpr KernelChoice float_kernel(std::string_view name) {
-  return {.code = {.name = name,
-                   .op = "matmul",
-                   .needs = isa,
-                   .prepare = prepare_on<isa, refuse_float, make_float<functions>>()},
-          .refusal = refusal_by<refuse_float>,
-          .cost = float_cost<isa>};
+  return {
+      .code = {.name = name, .op = "matmul", .needs = isa, .prepare = prepare_on<isa, refuse_float, make_float<isa>>()},
+      .refusal = refusal_by<refuse_float>,
+      .cost = float_cost<isa>};
 }
-template <const SumFunctions& functions, Isa isa>
+template <Isa isa>
 constexpr KernelChoice integer_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "matmul_integer",
                    .needs = isa,
-                   .prepare = prepare_on<isa, refuse_batches, make_matmul_integer<functions>>()},
+                   .prepare = prepare_on<isa, refuse_batches, make_matmul_integer<isa>>()},
           .refusal = refusal_by<refuse_batches>,
           .cost = float_product_cost<isa>};
 }
-template <const SumFunctions& functions, Isa isa>
+template <Isa isa>
 constexpr KernelChoice float_product_quantized_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "quantized_matmul",
                    .needs = isa,
-                   .prepare = prepare_on<isa, refuse_float_product_quantized, make_quantized_matmul<functions>>()},
+                   .prepare = prepare_on<isa, refuse_float_product_quantized, make_quantized_matmul<isa>>()},
           .refusal = refusal_by<refuse_float_product_quantized>,
           .cost = float_product_cost<isa>};
 }
 
 constexpr KernelChoice kFloatProductChoices[] = {
-    float_kernel<kSumsScalar, Isa::scalar>("product_f32_portable"),
-    float_kernel<kSumsAvx2, Isa::avx2>("product_f32_avx2"),
-    float_kernel<kSumsAvx512, Isa::avx512>("product_f32_avx512"),
-    float_kernel<kSumsNeon, Isa::neon>("product_f32_neon"),
+    float_kernel<Isa::scalar>("product_f32_portable"),
+    float_kernel<Isa::avx2>("product_f32_avx2"),
+    float_kernel<Isa::avx512>("product_f32_avx512"),
+    float_kernel<Isa::neon>("product_f32_neon"),
     {.code = {.name = "product_wide_portable", .op = "matmul", .prepare = prepare_by<refuse_wide, make_wide>},
      .refusal = refusal_by<refuse_wide>,
      .cost = wide_cost},
-    integer_kernel<kSumsScalar, Isa::scalar>("product_integer_portable"),
-    integer_kernel<kSumsAvx2, Isa::avx2>("product_integer_avx2"),
-    integer_kernel<kSumsAvx512, Isa::avx512>("product_integer_avx512"),
-    integer_kernel<kSumsNeon, Isa::neon>("product_integer_neon"),
-    float_product_quantized_kernel<kSumsScalar, Isa::scalar>("product_q8_portable"),
-    float_product_quantized_kernel<kSumsAvx2, Isa::avx2>("product_q8_avx2"),
-    float_product_quantized_kernel<kSumsAvx512, Isa::avx512>("product_q8_avx512"),
-    float_product_quantized_kernel<kSumsNeon, Isa::neon>("product_q8_neon"),
+    integer_kernel<Isa::scalar>("product_integer_portable"),
+    integer_kernel<Isa::avx2>("product_integer_avx2"),
+    integer_kernel<Isa::avx512>("product_integer_avx512"),
+    integer_kernel<Isa::neon>("product_integer_neon"),
+    float_product_quantized_kernel<Isa::scalar>("product_q8_portable"),
+    float_product_quantized_kernel<Isa::avx2>("product_q8_avx2"),
+    float_product_quantized_kernel<Isa::avx512>("product_q8_avx512"),
+    float_product_quantized_kernel<Isa::neon>("product_q8_neon"),
 };
 constexpr auto kFloatProductCodes = codes_of(kFloatProductChoices);
 

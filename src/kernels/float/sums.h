@@ -108,10 +108,6 @@ struct SumFunctions {
   void (*channel_chains)(const ChannelChains&);
   int chain_lanes = 1, chain_rows = 1;
 };
-extern const SumFunctions kSumsScalar;
-extern const SumFunctions kSumsAvx2;
-extern const SumFunctions kSumsAvx512;
-extern const SumFunctions kSumsNeon;
 
 }  // namespace octavo
 

@@ -12,10 +12,6 @@ struct HalfFunctions {
   using Convert = void (*)(const std::byte* x, std::byte* y, std::int64_t n);
   Convert f16_to_f32 = nullptr, f32_to_f16 = nullptr, bf16_to_f32 = nullptr, f32_to_bf16 = nullptr;
 };
-extern const HalfFunctions kHalvesScalar;
-extern const HalfFunctions kHalvesAvx2;
-extern const HalfFunctions kHalvesAvx512;
-extern const HalfFunctions kHalvesNeon;
 
 }  // namespace octavo
 

@@ -2,6 +2,7 @@
 #include "kernels/halves/halves.h"
 
 #include "kernels/call.h"
+#include "kernels/compiled_for.h"
 #include "kernels/halves/functions.h"
 
 namespace octavo {
@@ -23,7 +24,8 @@ HalfFunctions::Convert convert_of(const HalfFunctions& functions, DType from, DT
 }
 
 std::string refuse_halves(const CallView& call) {
-  const bool is_known = convert_of(kHalvesScalar, call.input(0).dtype, call.output().dtype) != nullptr;
+  const bool is_known =
+      convert_of(CompiledFor<HalfFunctions, Isa::scalar>::table, call.input(0).dtype, call.output().dtype) != nullptr;
   return is_known ? "" : "needs f32 on one side and 16 bits on the other";
 }
 
@@ -33,10 +35,10 @@ void run_halves(const HalfParams& params, const StepBuffers& buffers, ItemRange 
                  buffers.outputs[0] + elements.begin * params.to_bytes, elements.end - elements.begin);
 }
 
-template <const HalfFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_halves(const CallView& call, const StepSpec&) {
   const DType from = call.input(0).dtype, to = call.output().dtype;
-  HalfParams params{.convert = convert_of(functions, from, to),
+  HalfParams params{.convert = convert_of(CompiledFor<HalfFunctions, isa>::table, from, to),
                     .from_bytes = static_cast<std::int64_t>(size_of(from)),
                     .to_bytes = static_cast<std::int64_t>(size_of(to)),
                     .chunks = Chunks::of(call.output().elements(), 4)};
@@ -49,21 +51,19 @@ double halves_cost(const OpCall& call, const Machine&) {
   return 50.0 + 1e-3 * kPicoseconds * static_cast<double>(call.outputs[0].shape.elements());
 }
 
-template <const HalfFunctions& functions, Isa isa, int kPicoseconds>
+template <Isa isa, int kPicoseconds>
 constexpr KernelChoice halves_kernel(std::string_view name) {
-  return {.code = {.name = name,
-                   .op = "cast",
-                   .needs = isa,
-                   .prepare = prepare_on<isa, refuse_halves, make_halves<functions>>()},
-          .refusal = refusal_by<refuse_halves>,
-          .cost = halves_cost<kPicoseconds>};
+  return {
+      .code = {.name = name, .op = "cast", .needs = isa, .prepare = prepare_on<isa, refuse_halves, make_halves<isa>>()},
+      .refusal = refusal_by<refuse_halves>,
+      .cost = halves_cost<kPicoseconds>};
 }
 
 constexpr KernelChoice kHalfChoices[] = {
-    halves_kernel<kHalvesScalar, Isa::scalar, 1000>("cast_halves_portable"),
-    halves_kernel<kHalvesAvx2, Isa::avx2, 300>("cast_halves_avx2"),
-    halves_kernel<kHalvesAvx512, Isa::avx512, 200>("cast_halves_avx512"),
-    halves_kernel<kHalvesNeon, Isa::neon, 500>("cast_halves_neon"),
+    halves_kernel<Isa::scalar, 1000>("cast_halves_portable"),
+    halves_kernel<Isa::avx2, 300>("cast_halves_avx2"),
+    halves_kernel<Isa::avx512, 200>("cast_halves_avx512"),
+    halves_kernel<Isa::neon, 500>("cast_halves_neon"),
 };
 constexpr auto kHalfCodes = codes_of(kHalfChoices);
 

@@ -81,15 +81,7 @@ struct HeadFunctions {
   static std::int64_t padded(std::int64_t n, std::int64_t step) { return (n + step - 1) / step * step; }
 };
 
-extern const HeadFunctions kHeadScalar;
-extern const HeadFunctions kHeadAvx2;
-extern const HeadFunctions kHeadAvxVnni;
 extern const HeadFunctions kHeadEvexVnni;
-extern const HeadFunctions kHeadAvx512;
-extern const HeadFunctions kHeadAvx512Vnni;
-extern const HeadFunctions kHeadAmx;
-extern const HeadFunctions kHeadNeon;
-extern const HeadFunctions kHeadDotprod;
 
 }  // namespace octavo
 

@@ -4,6 +4,7 @@
 #include "kernels/attention_mask.h"
 #include "kernels/cache_line.h"
 #include "kernels/call.h"
+#include "kernels/compiled_for.h"
 #include "kernels/epilogue/parts.h"
 #include "kernels/integer_attention/head.h"
 #include "kernels/integer_attention/head_epilogue.h"
@@ -154,7 +155,7 @@ Result<std::unique_ptr<Step>> make_integer_attention(const CallView& call, const
                                 .functions = &functions,
                                 .lookup = functions.lanes == 16  ? &lookup_of_avx512()
                                           : functions.lanes == 8 ? &lookup_of_8_lanes()
-                                                                 : &kLookupScalar};
+                                                                 : &CompiledFor<LookupFunctions, Isa::scalar>::table};
   if (!params.is_real) params.round = row_round(*epilogue.round);
   params.chunks = (params.queries + kMostQueries - 1) / kMostQueries;
   for (std::size_t i = 0; i < 3; ++i) {
@@ -208,26 +209,27 @@ Result<std::unique_ptr<Step>> make_integer_attention_encoded(const CallView& cal
   return make_integer_attention(call, has_vex_vnni() ? functions : evex);
 }
 
-template <const HeadFunctions& functions, Isa isa, const HeadFunctions& evex = functions>
+template <Isa isa, const HeadFunctions& evex = CompiledFor<HeadFunctions, isa>::table>
 constexpr KernelChoice integer_attention_kernel(std::string_view name) {
   return {
       .code = {.name = name,
                .op = "quantized_attention",
                .needs = isa,
-               .prepare = prepare_on<isa, refuse_integer_attention, make_integer_attention_encoded<functions, evex>>()},
+               .prepare = prepare_on<isa, refuse_integer_attention,
+                                     make_integer_attention_encoded<CompiledFor<HeadFunctions, isa>::table, evex>>()},
       .refusal = refusal_by<refuse_integer_attention>,
       .cost = integer_attention_cost<isa>};
 }
 
 constexpr KernelChoice kIntegerAttentionChoices[] = {
-    integer_attention_kernel<kHeadScalar, Isa::scalar>("attention_q8_portable"),
-    integer_attention_kernel<kHeadAvx2, Isa::avx2>("attention_q8_4x16_avx2"),
-    integer_attention_kernel<kHeadAvxVnni, Isa::avxvnni, kHeadEvexVnni>("attention_q8_4x16_avxvnni"),
-    integer_attention_kernel<kHeadAvx512, Isa::avx512>("attention_q8_8x32_avx512"),
-    integer_attention_kernel<kHeadNeon, Isa::neon>("attention_q8_4x16_neon"),
-    integer_attention_kernel<kHeadDotprod, Isa::dotprod>("attention_q8_4x16_dotprod"),
-    integer_attention_kernel<kHeadAvx512Vnni, Isa::avx512vnni>("attention_q8_8x32_avx512vnni"),
-    integer_attention_kernel<kHeadAmx, Isa::amx_int8>("attention_q8_16x16_amx_int8"),
+    integer_attention_kernel<Isa::scalar>("attention_q8_portable"),
+    integer_attention_kernel<Isa::avx2>("attention_q8_4x16_avx2"),
+    integer_attention_kernel<Isa::avxvnni, kHeadEvexVnni>("attention_q8_4x16_avxvnni"),
+    integer_attention_kernel<Isa::avx512>("attention_q8_8x32_avx512"),
+    integer_attention_kernel<Isa::neon>("attention_q8_4x16_neon"),
+    integer_attention_kernel<Isa::dotprod>("attention_q8_4x16_dotprod"),
+    integer_attention_kernel<Isa::avx512vnni>("attention_q8_8x32_avx512vnni"),
+    integer_attention_kernel<Isa::amx_int8>("attention_q8_16x16_amx_int8"),
 };
 constexpr auto kIntegerAttentionCodes = codes_of(kIntegerAttentionChoices);
 

@@ -3,6 +3,7 @@
 //
 // Registers: 0 to 3 sums, 4 queries, 5 keys, 6 weights, 7 values. A register of keys or values is 16 vectors of Quads.
 #include "kernels/amx_palette.h"
+#include "kernels/compiled_for.h"
 #include "kernels/integer_attention/quads.h"
 #include "kernels/simd/avx512vnni.h"
 
@@ -184,12 +185,13 @@ void run_head_in_tiles(const HeadCall& call) {
 
 }  // namespace
 
-constexpr HeadFunctions kHeadAmx = {.lanes = kLanes,
-                                    .per_lane = Lanes::kPerLane,
-                                    .rows = kRows,
-                                    .tile_depth = kLanes,
-                                    .run = &run_head_in_tiles,
-                                    .begin = &begin,
-                                    .end = &end};
+template <>
+constinit const HeadFunctions CompiledFor<HeadFunctions, Isa::amx_int8>::table = {.lanes = kLanes,
+                                                                                  .per_lane = Lanes::kPerLane,
+                                                                                  .rows = kRows,
+                                                                                  .tile_depth = kLanes,
+                                                                                  .run = &run_head_in_tiles,
+                                                                                  .begin = &begin,
+                                                                                  .end = &end};
 
 }  // namespace octavo

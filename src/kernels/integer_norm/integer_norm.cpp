@@ -2,6 +2,7 @@
 #include "kernels/integer_norm/integer_norm.h"
 
 #include "kernels/call.h"
+#include "kernels/compiled_for.h"
 #include "kernels/epilogue/parts.h"
 #include "kernels/integer_norm/lines.h"
 #include "kernels/integer_norm/norm_epilogue.h"
@@ -64,7 +65,7 @@ NormType type_of(DType dtype) {
   return dtype == DType::s8 ? NormType::s8 : NormType::u8;
 }
 
-template <const NormFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_integer_norm(const CallView& call, const StepSpec&) {
   const auto& attrs = call.attrs->as<QuantizedLayerNormAttrs>();
   const Shape& x = *call.input(0).shape;
@@ -75,7 +76,7 @@ Result<std::unique_ptr<Step>> make_integer_norm(const CallView& call, const Step
                            .epilogue = *NormEpilogue::of(attrs.epilogue),
                            .x_bytes = line_bytes(call.input(0).dtype),
                            .y_bytes = line_bytes(call.output().dtype),
-                           .functions = &functions};
+                           .functions = &CompiledFor<NormFunctions, isa>::table};
   if (params.epilogue.round != nullptr) params.result.round = row_round(*params.epilogue.round);
   params.result.to = attrs.epilogue.to == DType::f32   ? NormTo::f32
                      : attrs.epilogue.to == DType::s16 ? NormTo::s16
@@ -93,21 +94,21 @@ double integer_norm_cost(const OpCall& call, const Machine&) {
   return 100.0 + per_element * static_cast<double>(call.outputs[0].shape.elements());
 }
 
-template <const NormFunctions& functions, Isa isa>
+template <Isa isa>
 constexpr KernelChoice integer_norm_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "quantized_layer_norm",
                    .needs = isa,
-                   .prepare = prepare_on<isa, refuse_integer_norm, make_integer_norm<functions>>()},
+                   .prepare = prepare_on<isa, refuse_integer_norm, make_integer_norm<isa>>()},
           .refusal = refusal_by<refuse_integer_norm>,
           .cost = integer_norm_cost<isa>};
 }
 
 constexpr KernelChoice kIntegerNormChoices[] = {
-    integer_norm_kernel<kNormScalar, Isa::scalar>("norm_layer_q16_portable"),
-    integer_norm_kernel<kNormAvx2, Isa::avx2>("norm_layer_q16_avx2"),
-    integer_norm_kernel<kNormAvx512, Isa::avx512>("norm_layer_q16_avx512"),
-    integer_norm_kernel<kNormNeon, Isa::neon>("norm_layer_q16_neon"),
+    integer_norm_kernel<Isa::scalar>("norm_layer_q16_portable"),
+    integer_norm_kernel<Isa::avx2>("norm_layer_q16_avx2"),
+    integer_norm_kernel<Isa::avx512>("norm_layer_q16_avx512"),
+    integer_norm_kernel<Isa::neon>("norm_layer_q16_neon"),
 };
 constexpr auto kIntegerNormCodes = codes_of(kIntegerNormChoices);
 

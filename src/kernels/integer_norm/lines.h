@@ -40,11 +40,6 @@ struct NormFunctions {
   void (*finish)(const NormLine& line, const NormResult& result, const void* x, void* y);
 };
 
-extern const NormFunctions kNormScalar;
-extern const NormFunctions kNormAvx2;
-extern const NormFunctions kNormAvx512;
-extern const NormFunctions kNormNeon;
-
 }  // namespace octavo
 
 #endif  // OCTAVO_KERNELS_INTEGER_NORM_LINES_H_

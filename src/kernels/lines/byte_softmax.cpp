@@ -1,4 +1,5 @@
 // quantized_softmax of the profiles whose exponentials are f32. Part of kernels/.
+#include "kernels/compiled_for.h"
 #include "kernels/lines/lines.h"
 #include "kernels/lines/record.h"
 #include "ops/quantized_softmax/quantized_softmax.h"
@@ -38,7 +39,7 @@ RowRound round_of(const QuantizedSoftmaxAttrs& attrs) {
           .highest_integer = highest};
 }
 
-template <const LineFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_byte_softmax(const CallView& call, const StepSpec& spec) {
   if (!is_packed_as(spec, 0, DType::f32, 256) || !is_read_in_run(spec, 0)) return not_as_packed(spec);
   const auto& attrs = call.attrs->as<QuantizedSoftmaxAttrs>();
@@ -51,15 +52,15 @@ Result<std::unique_ptr<Step>> make_byte_softmax(const CallView& call, const Step
                                      .y_scale = attrs.y_scale,
                                      .round = round_of(attrs)},
                            .chunks = Chunks::of(n == 0 ? 0 : x.elements() / n, 8 * n),
-                           .run = functions.byte_softmax_lines};
+                           .run = CompiledFor<LineFunctions, isa>::table.byte_softmax_lines};
   const std::int64_t items = params.chunks.items();
   return make_step(std::move(params), items, run_byte_softmax, static_cast<std::size_t>(n) * sizeof(float));
 }
 
-template <const LineFunctions& functions, Isa isa, int kPicoseconds>
+template <Isa isa, int kPicoseconds>
 constexpr KernelChoice byte_softmax_kernel(std::string_view name) {
-  KernelChoice choice = line_kernel<refuse_byte_softmax, make_byte_softmax<functions>, kPicoseconds>(
-      "quantized_softmax", isa, name, over_first_input);
+  KernelChoice choice = line_kernel<refuse_byte_softmax, make_byte_softmax<isa>, kPicoseconds>("quantized_softmax", isa,
+                                                                                               name, over_first_input);
   choice.code.packs = true;
   choice.pack = pack_softmax_exponentials;
   choice.packed_layout = softmax_exponentials_layout;
@@ -67,10 +68,10 @@ constexpr KernelChoice byte_softmax_kernel(std::string_view name) {
 }
 
 constexpr KernelChoice kByteSoftmaxChoices[] = {
-    byte_softmax_kernel<kLinesScalar, Isa::scalar, 5000>("lines_byte_softmax_portable"),
-    byte_softmax_kernel<kLinesAvx2, Isa::avx2, 2000>("lines_byte_softmax_avx2"),
-    byte_softmax_kernel<kLinesAvx512, Isa::avx512, 1800>("lines_byte_softmax_avx512"),
-    byte_softmax_kernel<kLinesNeon, Isa::neon, 3000>("lines_byte_softmax_neon"),
+    byte_softmax_kernel<Isa::scalar, 5000>("lines_byte_softmax_portable"),
+    byte_softmax_kernel<Isa::avx2, 2000>("lines_byte_softmax_avx2"),
+    byte_softmax_kernel<Isa::avx512, 1800>("lines_byte_softmax_avx512"),
+    byte_softmax_kernel<Isa::neon, 3000>("lines_byte_softmax_neon"),
 };
 constexpr auto kByteSoftmaxCodes = codes_of(kByteSoftmaxChoices);
 

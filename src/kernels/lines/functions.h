@@ -77,10 +77,6 @@ struct LineFunctions {
   void (*lrn_columns)(const LrnColumns&);
   ReduceFunctions reduce[count_of(ReduceKind{})];  // by the number of the kind
 };
-extern const LineFunctions kLinesScalar;
-extern const LineFunctions kLinesAvx2;
-extern const LineFunctions kLinesAvx512;
-extern const LineFunctions kLinesNeon;
 
 }  // namespace octavo
 

@@ -2,6 +2,7 @@
 #include "ops/layer_norm/layer_norm.h"
 
 #include "kernels/call.h"
+#include "kernels/compiled_for.h"
 #include "kernels/lines/lines.h"
 #include "kernels/lines/record.h"
 
@@ -63,7 +64,7 @@ std::string refuse_layer_norm(const CallView& call) {
   return "";
 }
 
-template <const LineFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_layer_norm(const CallView& call, const StepSpec&) {
   const auto& attrs = call.attrs->as<LayerNormAttrs>();
   const Shape& x = *call.input(0).shape;
@@ -72,7 +73,7 @@ Result<std::unique_ptr<Step>> make_layer_norm(const CallView& call, const StepSp
                          .has_bias = call.input(2).exists(),
                          .normalized = Shape(x.dims().subspan(axis)),
                          .scale = *call.input(1).shape,
-                         .run = functions.layer_norm};
+                         .run = CompiledFor<LineFunctions, isa>::table.layer_norm};
   params.n = params.normalized.elements();
   if (params.has_bias) params.bias = *call.input(2).shape;
   params.is_repeated =
@@ -83,17 +84,16 @@ Result<std::unique_ptr<Step>> make_layer_norm(const CallView& call, const StepSp
   return make_step(std::move(params), items, run_layer_norm, scratch);
 }
 
-template <const LineFunctions& functions, Isa isa, int kPicoseconds>
+template <Isa isa, int kPicoseconds>
 constexpr KernelChoice layer_norm_kernel(std::string_view name) {
-  return line_kernel<refuse_layer_norm, make_layer_norm<functions>, kPicoseconds>("layer_norm", isa, name,
-                                                                                  over_first_input);
+  return line_kernel<refuse_layer_norm, make_layer_norm<isa>, kPicoseconds>("layer_norm", isa, name, over_first_input);
 }
 
 constexpr KernelChoice kLayerNormChoices[] = {
-    layer_norm_kernel<kLinesScalar, Isa::scalar, 6000>("lines_layer_norm_f32_portable"),
-    layer_norm_kernel<kLinesAvx2, Isa::avx2, 600>("lines_layer_norm_f32_avx2"),
-    layer_norm_kernel<kLinesAvx512, Isa::avx512, 500>("lines_layer_norm_f32_avx512"),
-    layer_norm_kernel<kLinesNeon, Isa::neon, 1200>("lines_layer_norm_f32_neon"),
+    layer_norm_kernel<Isa::scalar, 6000>("lines_layer_norm_f32_portable"),
+    layer_norm_kernel<Isa::avx2, 600>("lines_layer_norm_f32_avx2"),
+    layer_norm_kernel<Isa::avx512, 500>("lines_layer_norm_f32_avx512"),
+    layer_norm_kernel<Isa::neon, 1200>("lines_layer_norm_f32_neon"),
 };
 constexpr auto kLayerNormCodes = codes_of(kLayerNormChoices);
 

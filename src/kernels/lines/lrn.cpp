@@ -2,6 +2,7 @@
 #include "ops/lrn/lrn.h"
 
 #include "kernels/call.h"
+#include "kernels/compiled_for.h"
 #include "kernels/lines/lines.h"
 
 namespace octavo {
@@ -38,13 +39,14 @@ void run_lrn(const LrnParams& params, const StepBuffers& buffers, ItemRange rang
 
 std::string refuse_lrn(const CallView& call) { return call.input(0).dtype == DType::f32 ? "" : "needs f32"; }
 
-template <const LineFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_lrn(const CallView& call, const StepSpec&) {
   constexpr std::int64_t kColumns = 64;
   const auto& attrs = call.attrs->as<LrnAttrs>();
   const Shape& x = *call.input(0).shape;
   const int axis = static_cast<int>(attrs.axis);
-  LrnParams params{.n = x[axis], .inner = x.elements(axis + 1, x.rank()), .functions = &functions};
+  LrnParams params{
+      .n = x[axis], .inner = x.elements(axis + 1, x.rank()), .functions = &CompiledFor<LineFunctions, isa>::table};
   const std::int64_t before = (attrs.size - 1) / 2, after = attrs.size - 1 - before;
   params.window = {.before = std::min(before, params.n),
                    .after = std::min(after, params.n),
@@ -68,19 +70,18 @@ double lrn_cost(const OpCall& call, const Machine&) {
   return 200.0 + per_element / 1000.0 * static_cast<double>(call.inputs[0]->shape.elements());
 }
 
-template <const LineFunctions& functions, Isa isa, int kPicoseconds>
+template <Isa isa, int kPicoseconds>
 constexpr KernelChoice lrn_kernel(std::string_view name) {
-  return {
-      .code = {.name = name, .op = "lrn", .needs = isa, .prepare = prepare_on<isa, refuse_lrn, make_lrn<functions>>()},
-      .refusal = refusal_by<refuse_lrn>,
-      .cost = lrn_cost<kPicoseconds>};
+  return {.code = {.name = name, .op = "lrn", .needs = isa, .prepare = prepare_on<isa, refuse_lrn, make_lrn<isa>>()},
+          .refusal = refusal_by<refuse_lrn>,
+          .cost = lrn_cost<kPicoseconds>};
 }
 
 constexpr KernelChoice kLrnChoices[] = {
-    lrn_kernel<kLinesScalar, Isa::scalar, 80000>("lines_lrn_f32_portable"),
-    lrn_kernel<kLinesAvx2, Isa::avx2, 5000>("lines_lrn_f32_avx2"),
-    lrn_kernel<kLinesAvx512, Isa::avx512, 3500>("lines_lrn_f32_avx512"),
-    lrn_kernel<kLinesNeon, Isa::neon, 10000>("lines_lrn_f32_neon"),
+    lrn_kernel<Isa::scalar, 80000>("lines_lrn_f32_portable"),
+    lrn_kernel<Isa::avx2, 5000>("lines_lrn_f32_avx2"),
+    lrn_kernel<Isa::avx512, 3500>("lines_lrn_f32_avx512"),
+    lrn_kernel<Isa::neon, 10000>("lines_lrn_f32_neon"),
 };
 constexpr auto kLrnCodes = codes_of(kLrnChoices);
 

@@ -2,6 +2,7 @@
 #include "ops/reduce/reduce.h"
 
 #include "kernels/call.h"
+#include "kernels/compiled_for.h"
 #include "kernels/lines/lines.h"
 #include "kernels/lines/record.h"
 
@@ -107,12 +108,13 @@ std::string refuse_reduce(const CallView& call) {
   return call.input(0).elements() == 0 ? "needs elements" : "";
 }
 
-template <const LineFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_reduce(const CallView& call, const StepSpec&) {
   // So many columns that several threads have some, and that rows of x are read in long pieces.
   constexpr std::int64_t kColumns = 64;
   const ReduceKind kind = call.attrs->as<ReduceAttrs>().kind;
-  ReduceParams params{.view = view_of_reduce(call), .functions = functions.reduce[static_cast<int>(kind)]};
+  ReduceParams params{.view = view_of_reduce(call),
+                      .functions = CompiledFor<LineFunctions, isa>::table.reduce[static_cast<int>(kind)]};
   if (!params.view.is_one_run) {
     params.kept = offsets_of(call, false);
     params.run = last_run(call);
@@ -211,16 +213,16 @@ Result<std::unique_ptr<Step>> make_any(const CallView& call, const StepSpec&) {
   return make_step(std::move(params), items, run_any);
 }
 
-template <const LineFunctions& functions, Isa isa, int kPicoseconds>
+template <Isa isa, int kPicoseconds>
 constexpr KernelChoice reduce_kernel(std::string_view name) {
-  return line_kernel<refuse_reduce, make_reduce<functions>, kPicoseconds>("reduce", isa, name);
+  return line_kernel<refuse_reduce, make_reduce<isa>, kPicoseconds>("reduce", isa, name);
 }
 
 constexpr KernelChoice kReduceChoices[] = {
-    reduce_kernel<kLinesScalar, Isa::scalar, 1500>("lines_reduce_f32_portable"),
-    reduce_kernel<kLinesAvx2, Isa::avx2, 300>("lines_reduce_f32_avx2"),
-    reduce_kernel<kLinesAvx512, Isa::avx512, 250>("lines_reduce_f32_avx512"),
-    reduce_kernel<kLinesNeon, Isa::neon, 600>("lines_reduce_f32_neon"),
+    reduce_kernel<Isa::scalar, 1500>("lines_reduce_f32_portable"),
+    reduce_kernel<Isa::avx2, 300>("lines_reduce_f32_avx2"),
+    reduce_kernel<Isa::avx512, 250>("lines_reduce_f32_avx512"),
+    reduce_kernel<Isa::neon, 600>("lines_reduce_f32_neon"),
     line_kernel<refuse_reduce_nothing, make_any, 6000>("reduce", Isa::scalar, "lines_reduce_any_portable"),
     line_kernel<refuse_extremes, make_extremes, 250>("reduce", Isa::scalar, "reduce_extremes_portable"),
 };

@@ -2,6 +2,7 @@
 #include "ops/softmax/softmax.h"
 
 #include "kernels/call.h"
+#include "kernels/compiled_for.h"
 #include "kernels/lines/lines.h"
 #include "kernels/lines/record.h"
 
@@ -55,8 +56,9 @@ void run_softmax(const SoftmaxParams& params, const StepBuffers& buffers, ItemRa
 
 std::string refuse_softmax(const CallView& call) { return call.input(0).dtype == DType::f32 ? "" : "needs f32"; }
 
-template <const LineFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_softmax(const CallView& call, const StepSpec&) {
+  const LineFunctions& functions = CompiledFor<LineFunctions, isa>::table;
   constexpr std::int64_t kColumns = 64, kNarrow = 16, kMostTurned = 1 << 16;
   const auto& attrs = call.attrs->as<SoftmaxAttrs>();
   const Shape& x = *call.input(0).shape;
@@ -76,16 +78,16 @@ Result<std::unique_ptr<Step>> make_softmax(const CallView& call, const StepSpec&
   return make_step(std::move(params), items, run_softmax, static_cast<std::size_t>(turned) * sizeof(float));
 }
 
-template <const LineFunctions& functions, Isa isa, int kPicoseconds>
+template <Isa isa, int kPicoseconds>
 constexpr KernelChoice softmax_kernel(std::string_view name) {
-  return line_kernel<refuse_softmax, make_softmax<functions>, kPicoseconds>("softmax", isa, name, over_first_input);
+  return line_kernel<refuse_softmax, make_softmax<isa>, kPicoseconds>("softmax", isa, name, over_first_input);
 }
 
 constexpr KernelChoice kSoftmaxChoices[] = {
-    softmax_kernel<kLinesScalar, Isa::scalar, 30000>("lines_softmax_f32_portable"),
-    softmax_kernel<kLinesAvx2, Isa::avx2, 1500>("lines_softmax_f32_avx2"),
-    softmax_kernel<kLinesAvx512, Isa::avx512, 1000>("lines_softmax_f32_avx512"),
-    softmax_kernel<kLinesNeon, Isa::neon, 3000>("lines_softmax_f32_neon"),
+    softmax_kernel<Isa::scalar, 30000>("lines_softmax_f32_portable"),
+    softmax_kernel<Isa::avx2, 1500>("lines_softmax_f32_avx2"),
+    softmax_kernel<Isa::avx512, 1000>("lines_softmax_f32_avx512"),
+    softmax_kernel<Isa::neon, 3000>("lines_softmax_f32_neon"),
 };
 constexpr auto kSoftmaxCodes = codes_of(kSoftmaxChoices);
 

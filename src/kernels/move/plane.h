@@ -21,9 +21,6 @@ struct PlaneFunctions {
   void (*words)(const Plane&);   // 4 bytes
   void (*longs)(const Plane&);   // 8 bytes
 };
-extern const PlaneFunctions kPlaneScalar;
-extern const PlaneFunctions kPlaneAvx2;
-extern const PlaneFunctions kPlaneNeon;
 
 }  // namespace octavo
 

@@ -2,6 +2,7 @@
 // kernels/.
 #include "ops/transpose/transpose.h"
 
+#include "kernels/compiled_for.h"
 #include "kernels/move/move.h"
 #include "kernels/move/plane.h"
 #include "kernels/move/separable.h"
@@ -108,14 +109,14 @@ std::string refuse_transpose(const CallView& call) {
   return {};
 }
 
-template <const PlaneFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_transpose(const CallView& call, const StepSpec&) {
   const std::size_t element_bytes = size_of(call.output().dtype);
   if (call.output().elements() == 0)
     return make_step(RowParams{SeparableCopy({CopyAxis{}}, element_bytes)}, 1, run_transpose_rows);
   std::vector<TransposeAxis> axes = merged_axes(call);
   if (axes.empty() || axes.back().x_stride == 1) return make_transpose_rows(axes, element_bytes);
-  return make_planes(functions, std::move(axes), element_bytes);
+  return make_planes(CompiledFor<PlaneFunctions, isa>::table, std::move(axes), element_bytes);
 }
 
 template <Isa isa>
@@ -126,19 +127,19 @@ double transpose_cost(const OpCall& call, const Machine&) {
 constexpr KernelChoice kTransposeChoices[] = {
     {.code = {.name = "transpose_portable",
               .op = "transpose",
-              .prepare = prepare_by<refuse_transpose, make_transpose<kPlaneScalar>>},
+              .prepare = prepare_by<refuse_transpose, make_transpose<Isa::scalar>>},
      .refusal = refusal_by<refuse_transpose>,
      .cost = transpose_cost<Isa::scalar>},
     {.code = {.name = "transpose_avx2",
               .op = "transpose",
               .needs = Isa::avx2,
-              .prepare = prepare_by<refuse_transpose, make_transpose<kPlaneAvx2>>},
+              .prepare = prepare_by<refuse_transpose, make_transpose<Isa::avx2>>},
      .refusal = refusal_by<refuse_transpose>,
      .cost = transpose_cost<Isa::avx2>},
     {.code = {.name = "transpose_neon",
               .op = "transpose",
               .needs = Isa::neon,
-              .prepare = prepare_by<refuse_transpose, make_transpose<kPlaneNeon>>},
+              .prepare = prepare_by<refuse_transpose, make_transpose<Isa::neon>>},
      .refusal = refusal_by<refuse_transpose>,
      .cost = transpose_cost<Isa::neon>},
 };

@@ -1,6 +1,7 @@
 // Pools position by position; global ones are cut by channels. Part of kernels/.
 #include "kernels/pool/pool.h"
 
+#include "kernels/compiled_for.h"
 #include "kernels/epilogue/step.h"
 #include "kernels/pool/geometry.h"
 #include "kernels/pool/taps.h"
@@ -132,8 +133,9 @@ std::string refuse_average(const CallView& call) {
   return call.input(0).dtype == DType::f32 ? refuse_rank(call) : "needs f32";
 }
 
-template <const PoolFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_max(const CallView& call, const StepSpec&) {
+  const PoolFunctions& functions = CompiledFor<PoolFunctions, isa>::table;
   const auto& attrs = call.attrs->as<MaxPoolAttrs>();
   const DType dtype = call.input(0).dtype;
   return make_step_of(
@@ -144,12 +146,12 @@ Result<std::unique_ptr<Step>> make_max(const CallView& call, const StepSpec&) {
        .y_bytes = size_of(dtype)});
 }
 
-template <const PoolFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_average(const CallView& call, const StepSpec&) {
   const auto& attrs = call.attrs->as<AveragePoolAttrs>();
   return make_step_of(
       {.geometry = PoolGeometry::of(attrs.window, attrs.layout, *call.input(0).shape, *call.output().shape),
-       .functions = &functions,
+       .functions = &CompiledFor<PoolFunctions, isa>::table,
        .count = attrs.count_include_pad ? Count::inside_padded : Count::inside,
        .x_bytes = sizeof(float),
        .y_bytes = sizeof(float)});
@@ -160,12 +162,12 @@ std::string refuse_pool_quantized(const CallView& call) {
   return step_epilogue_refusal<QuantizedPoolAttrs, kPoolOperands>(call);
 }
 
-template <const PoolFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_quantized(const CallView& call, const StepSpec&) {
   const auto& attrs = call.attrs->as<QuantizedPoolAttrs>();
   return make_step_of(
       {.geometry = PoolGeometry::of(attrs.window, Layout::channels_last, *call.input(0).shape, *call.output().shape),
-       .functions = &functions,
+       .functions = &CompiledFor<PoolFunctions, isa>::table,
        .is_quantized = true,
        .quantized = {.form = static_cast<QuantizedPool::Form>(attrs.form),
                      .x_is_signed = call.input(0).dtype == DType::s8,
@@ -200,47 +202,45 @@ double cost_quantized(const OpCall& call, const Machine&) {
   return 4.0 * cost_of_taps<isa>(call, call.attrs->as<QuantizedPoolAttrs>().window);
 }
 
-template <const PoolFunctions& functions, Isa isa>
+template <Isa isa>
 constexpr KernelChoice max_kernel(std::string_view name) {
-  return {.code = {.name = name,
-                   .op = "max_pool",
-                   .needs = isa,
-                   .prepare = prepare_on<isa, refuse_max, make_max<functions>>()},
-          .refusal = refusal_by<refuse_max>,
-          .cost = cost_max<isa>};
+  return {
+      .code = {.name = name, .op = "max_pool", .needs = isa, .prepare = prepare_on<isa, refuse_max, make_max<isa>>()},
+      .refusal = refusal_by<refuse_max>,
+      .cost = cost_max<isa>};
 }
-template <const PoolFunctions& functions, Isa isa>
+template <Isa isa>
 constexpr KernelChoice average_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "average_pool",
                    .needs = isa,
-                   .prepare = prepare_on<isa, refuse_average, make_average<functions>>()},
+                   .prepare = prepare_on<isa, refuse_average, make_average<isa>>()},
           .refusal = refusal_by<refuse_average>,
           .cost = cost_average<isa>};
 }
-template <const PoolFunctions& functions, Isa isa>
+template <Isa isa>
 constexpr KernelChoice pool_quantized_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "quantized_pool",
                    .needs = isa,
-                   .prepare = prepare_on<isa, refuse_pool_quantized, make_quantized<functions>>()},
+                   .prepare = prepare_on<isa, refuse_pool_quantized, make_quantized<isa>>()},
           .refusal = refusal_by<refuse_pool_quantized>,
           .cost = cost_quantized<isa>};
 }
 
 constexpr KernelChoice kPoolChoices[] = {
-    max_kernel<kPoolScalar, Isa::scalar>("pool_max_portable"),
-    max_kernel<kPoolAvx2, Isa::avx2>("pool_max_avx2"),
-    max_kernel<kPoolAvx512, Isa::avx512>("pool_max_avx512"),
-    max_kernel<kPoolNeon, Isa::neon>("pool_max_neon"),
-    average_kernel<kPoolScalar, Isa::scalar>("pool_average_f32_portable"),
-    average_kernel<kPoolAvx2, Isa::avx2>("pool_average_f32_avx2"),
-    average_kernel<kPoolAvx512, Isa::avx512>("pool_average_f32_avx512"),
-    average_kernel<kPoolNeon, Isa::neon>("pool_average_f32_neon"),
-    pool_quantized_kernel<kPoolScalar, Isa::scalar>("pool_q8_portable"),
-    pool_quantized_kernel<kPoolAvx2, Isa::avx2>("pool_q8_avx2"),
-    pool_quantized_kernel<kPoolAvx512, Isa::avx512>("pool_q8_avx512"),
-    pool_quantized_kernel<kPoolNeon, Isa::neon>("pool_q8_neon"),
+    max_kernel<Isa::scalar>("pool_max_portable"),
+    max_kernel<Isa::avx2>("pool_max_avx2"),
+    max_kernel<Isa::avx512>("pool_max_avx512"),
+    max_kernel<Isa::neon>("pool_max_neon"),
+    average_kernel<Isa::scalar>("pool_average_f32_portable"),
+    average_kernel<Isa::avx2>("pool_average_f32_avx2"),
+    average_kernel<Isa::avx512>("pool_average_f32_avx512"),
+    average_kernel<Isa::neon>("pool_average_f32_neon"),
+    pool_quantized_kernel<Isa::scalar>("pool_q8_portable"),
+    pool_quantized_kernel<Isa::avx2>("pool_q8_avx2"),
+    pool_quantized_kernel<Isa::avx512>("pool_q8_avx512"),
+    pool_quantized_kernel<Isa::neon>("pool_q8_neon"),
 };
 constexpr auto kPoolCodes = codes_of(kPoolChoices);
 

@@ -38,10 +38,6 @@ struct PoolFunctions {
   // scratch: 4 bytes per channel.
   void (*average_q8)(const PoolTaps&, const QuantizedPool&, std::int64_t divisor, std::byte* y, std::byte* scratch);
 };
-extern const PoolFunctions kPoolScalar;
-extern const PoolFunctions kPoolAvx2;
-extern const PoolFunctions kPoolAvx512;
-extern const PoolFunctions kPoolNeon;
 
 }  // namespace octavo
 

@@ -1,5 +1,6 @@
 // dynamic_quantize: the range of each row, then its values. Part of kernels/.
 #include "kernels/call.h"
+#include "kernels/compiled_for.h"
 #include "kernels/quantize/quantize.h"
 #include "kernels/quantize/rows.h"
 #include "ops/dynamic_quantize/dynamic_quantize.h"
@@ -59,7 +60,7 @@ RowQuantizeAttrs attrs_of(const Attrs& attrs) {
 
 std::string refuse_quantize_dynamic_nothing(const CallView&) { return {}; }
 
-template <const QuantizeFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_quantize_dynamic(const CallView& call, const StepSpec&) {
   const RowQuantizeAttrs attrs = attrs_of(*call.attrs);
   const Shape& x = *call.input(0).shape;
@@ -68,7 +69,7 @@ Result<std::unique_ptr<Step>> make_quantize_dynamic(const CallView& call, const 
                                      .least_scale = attrs.least_scale,
                                      .rows = Chunks::of(rows, n * static_cast<std::int64_t>(sizeof(float))),
                                      .n = n,
-                                     .functions = &functions};
+                                     .functions = &CompiledFor<QuantizeFunctions, isa>::table};
   return make_step(params, params.rows.items(), run_quantize_dynamic);
 }
 
@@ -79,25 +80,25 @@ double quantize_dynamic_cost(const OpCall& call, const Machine&) {
          per_element * static_cast<double>(call.inputs[0]->shape.elements());
 }
 
-template <const QuantizeFunctions& functions, Isa isa>
+template <Isa isa>
 constexpr KernelChoice quantize_dynamic_kernel(std::string_view name, std::string_view op) {
   return {.code = {.name = name,
                    .op = op,
                    .needs = isa,
-                   .prepare = prepare_on<isa, refuse_quantize_dynamic_nothing, make_quantize_dynamic<functions>>()},
+                   .prepare = prepare_on<isa, refuse_quantize_dynamic_nothing, make_quantize_dynamic<isa>>()},
           .refusal = refusal_by<refuse_quantize_dynamic_nothing>,
           .cost = quantize_dynamic_cost<isa>};
 }
 
 constexpr KernelChoice kQuantizeDynamicChoices[] = {
-    quantize_dynamic_kernel<kQuantizeScalar, Isa::scalar>("dynamic_quantize_f32_portable", "dynamic_quantize"),
-    quantize_dynamic_kernel<kQuantizeAvx2, Isa::avx2>("dynamic_quantize_f32_avx2", "dynamic_quantize"),
-    quantize_dynamic_kernel<kQuantizeAvx512, Isa::avx512>("dynamic_quantize_f32_avx512", "dynamic_quantize"),
-    quantize_dynamic_kernel<kQuantizeNeon, Isa::neon>("dynamic_quantize_f32_neon", "dynamic_quantize"),
-    quantize_dynamic_kernel<kQuantizeScalar, Isa::scalar>("row_quantize_f32_portable", "row_quantize"),
-    quantize_dynamic_kernel<kQuantizeAvx2, Isa::avx2>("row_quantize_f32_avx2", "row_quantize"),
-    quantize_dynamic_kernel<kQuantizeAvx512, Isa::avx512>("row_quantize_f32_avx512", "row_quantize"),
-    quantize_dynamic_kernel<kQuantizeNeon, Isa::neon>("row_quantize_f32_neon", "row_quantize"),
+    quantize_dynamic_kernel<Isa::scalar>("dynamic_quantize_f32_portable", "dynamic_quantize"),
+    quantize_dynamic_kernel<Isa::avx2>("dynamic_quantize_f32_avx2", "dynamic_quantize"),
+    quantize_dynamic_kernel<Isa::avx512>("dynamic_quantize_f32_avx512", "dynamic_quantize"),
+    quantize_dynamic_kernel<Isa::neon>("dynamic_quantize_f32_neon", "dynamic_quantize"),
+    quantize_dynamic_kernel<Isa::scalar>("row_quantize_f32_portable", "row_quantize"),
+    quantize_dynamic_kernel<Isa::avx2>("row_quantize_f32_avx2", "row_quantize"),
+    quantize_dynamic_kernel<Isa::avx512>("row_quantize_f32_avx512", "row_quantize"),
+    quantize_dynamic_kernel<Isa::neon>("row_quantize_f32_neon", "row_quantize"),
 };
 constexpr auto kQuantizeDynamicCodes = codes_of(kQuantizeDynamicChoices);
 

@@ -2,6 +2,7 @@
 #include "kernels/quantize/quantize.h"
 
 #include "kernels/call.h"
+#include "kernels/compiled_for.h"
 #include "kernels/quantize/rows.h"
 #include "ops/dequantize/dequantize.h"
 #include "ops/quantize/quantize.h"
@@ -154,10 +155,10 @@ Result<std::unique_ptr<Step>> make_quantize(const CallView& call, const StepSpec
   return make_quantize_rows(call, std::move(params), attrs.axis);
 }
 
-template <const QuantizeFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_dequantize(const CallView& call, const StepSpec&) {
   QuantizeParams params{.row = {.is_signed = call.input(0).dtype == DType::s8},
-                        .functions = &functions,
+                        .functions = &CompiledFor<QuantizeFunctions, isa>::table,
                         .dequantizes = true,
                         .is_s16 = call.input(0).dtype == DType::s16};
   return make_quantize_rows(call, std::move(params), call.attrs->as<DequantizeAttrs>().axis);
@@ -169,21 +170,22 @@ double quantize_cost(const OpCall& call, const Machine&) {
   return 50.0 + per_element * static_cast<double>(call.outputs[0].shape.elements());
 }
 
-template <const QuantizeFunctions& functions, Isa isa>
+template <Isa isa>
 constexpr KernelChoice quantize_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "quantize",
                    .needs = isa,
-                   .prepare = prepare_on<isa, refuse_quantize, make_quantize<functions>>()},
+                   .prepare =
+                       prepare_on<isa, refuse_quantize, make_quantize<CompiledFor<QuantizeFunctions, isa>::table>>()},
           .refusal = refusal_by<refuse_quantize>,
           .cost = quantize_cost<isa>};
 }
-template <const QuantizeFunctions& functions, Isa isa>
+template <Isa isa>
 constexpr KernelChoice dequantize_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "dequantize",
                    .needs = isa,
-                   .prepare = prepare_on<isa, refuse_dequantize, make_dequantize<functions>>()},
+                   .prepare = prepare_on<isa, refuse_dequantize, make_dequantize<isa>>()},
           .refusal = refusal_by<refuse_dequantize>,
           .cost = quantize_cost<isa>};
 }
@@ -194,14 +196,14 @@ constexpr KernelChoice kQuantizeChoices[] = {
               .prepare = prepare_by<refuse_quantize_away, make_quantize<kQuantizeAway>>},
      .refusal = refusal_by<refuse_quantize_away>,
      .cost = quantize_cost<Isa::scalar>},
-    quantize_kernel<kQuantizeScalar, Isa::scalar>("quantize_f32_portable"),
-    quantize_kernel<kQuantizeAvx2, Isa::avx2>("quantize_f32_avx2"),
-    quantize_kernel<kQuantizeAvx512, Isa::avx512>("quantize_f32_avx512"),
-    quantize_kernel<kQuantizeNeon, Isa::neon>("quantize_f32_neon"),
-    dequantize_kernel<kQuantizeScalar, Isa::scalar>("dequantize_q8_portable"),
-    dequantize_kernel<kQuantizeAvx2, Isa::avx2>("dequantize_q8_avx2"),
-    dequantize_kernel<kQuantizeAvx512, Isa::avx512>("dequantize_q8_avx512"),
-    dequantize_kernel<kQuantizeNeon, Isa::neon>("dequantize_q8_neon"),
+    quantize_kernel<Isa::scalar>("quantize_f32_portable"),
+    quantize_kernel<Isa::avx2>("quantize_f32_avx2"),
+    quantize_kernel<Isa::avx512>("quantize_f32_avx512"),
+    quantize_kernel<Isa::neon>("quantize_f32_neon"),
+    dequantize_kernel<Isa::scalar>("dequantize_q8_portable"),
+    dequantize_kernel<Isa::avx2>("dequantize_q8_avx2"),
+    dequantize_kernel<Isa::avx512>("dequantize_q8_avx512"),
+    dequantize_kernel<Isa::neon>("dequantize_q8_neon"),
 };
 constexpr auto kQuantizeCodes = codes_of(kQuantizeChoices);
 

@@ -2,6 +2,7 @@
 #include "ops/row_requantize/row_requantize.h"
 
 #include "kernels/call.h"
+#include "kernels/compiled_for.h"
 #include "kernels/quantize/quantize.h"
 #include "kernels/quantize/rows.h"
 
@@ -43,7 +44,7 @@ void run_row_requantize(const RowRequantizeParams& params, const StepBuffers& bu
 
 std::string refuse_row_requantize_nothing(const CallView&) { return {}; }
 
-template <const QuantizeFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_row_requantize(const CallView& call, const StepSpec&) {
   const Shape& x = *call.input(0).shape;
   const std::int64_t rows = call.outputs[1].elements(), n = x[x.rank() - 1];
@@ -52,7 +53,7 @@ Result<std::unique_ptr<Step>> make_row_requantize(const CallView& call, const St
                                    .rows = Chunks::of(rows, n * 4),
                                    .n = n,
                                    .has_factors = call.input(kRowFactor).exists(),
-                                   .functions = &functions};
+                                   .functions = &CompiledFor<QuantizeFunctions, isa>::table};
   return make_step(params, params.rows.items(), run_row_requantize);
 }
 
@@ -64,21 +65,21 @@ double row_requantize_cost(const OpCall& call, const Machine&) {
          per_element * static_cast<double>(call.inputs[0]->shape.elements());
 }
 
-template <const QuantizeFunctions& functions, Isa isa>
+template <Isa isa>
 constexpr KernelChoice row_requantize_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "row_requantize",
                    .needs = isa,
-                   .prepare = prepare_on<isa, refuse_row_requantize_nothing, make_row_requantize<functions>>()},
+                   .prepare = prepare_on<isa, refuse_row_requantize_nothing, make_row_requantize<isa>>()},
           .refusal = refusal_by<refuse_row_requantize_nothing>,
           .cost = row_requantize_cost<isa>};
 }
 
 constexpr KernelChoice kRowRequantizeChoices[] = {
-    row_requantize_kernel<kQuantizeScalar, Isa::scalar>("row_requantize_s16_portable"),
-    row_requantize_kernel<kQuantizeAvx2, Isa::avx2>("row_requantize_s16_avx2"),
-    row_requantize_kernel<kQuantizeAvx512, Isa::avx512>("row_requantize_s16_avx512"),
-    row_requantize_kernel<kQuantizeNeon, Isa::neon>("row_requantize_s16_neon"),
+    row_requantize_kernel<Isa::scalar>("row_requantize_s16_portable"),
+    row_requantize_kernel<Isa::avx2>("row_requantize_s16_avx2"),
+    row_requantize_kernel<Isa::avx512>("row_requantize_s16_avx512"),
+    row_requantize_kernel<Isa::neon>("row_requantize_s16_neon"),
 };
 constexpr auto kRowRequantizeCodes = codes_of(kRowRequantizeChoices);
 

@@ -78,11 +78,6 @@ struct QuantizeFunctions {
   void (*requantize)(const RequantizeRow& row, const std::int16_t* x, std::uint8_t* q);
 };
 
-extern const QuantizeFunctions kQuantizeScalar;
-extern const QuantizeFunctions kQuantizeAvx2;
-extern const QuantizeFunctions kQuantizeAvx512;
-extern const QuantizeFunctions kQuantizeNeon;
-
 }  // namespace octavo
 
 #endif  // OCTAVO_KERNELS_QUANTIZE_ROWS_H_

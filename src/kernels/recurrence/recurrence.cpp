@@ -90,9 +90,9 @@ RecurrenceParams recurrence_params_of(const CallView& call, StepCell step) {
   return p;
 }
 
-template <StepCell step>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_recurrence(const CallView& call, const StepSpec&) {
-  return std::unique_ptr<Step>(std::make_unique<RecurrenceStep>(recurrence_params_of(call, step)));
+  return std::unique_ptr<Step>(std::make_unique<RecurrenceStep>(recurrence_params_of(call, step_cell_on<isa>)));
 }
 
 // ---- constant weights ----
@@ -103,9 +103,9 @@ std::int64_t recurrence_packed_elements(const RecurrenceParams& p, const CallVie
   return p.unit_blocks * p.block_units * p.cell.hidden * gates_of(p.cell.kind);
 }
 
-template <StepCell step>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_packed(const CallView& call, const StepSpec& spec) {
-  RecurrenceParams p = recurrence_params_of(call, step);
+  RecurrenceParams p = recurrence_params_of(call, step_cell_on<isa>);
   for (std::size_t i = 0; i < kRecurrenceInputs; ++i) {
     if (!p.is_read[i] || (i != kRecurrenceW && is_read_in_run(spec, i))) continue;
     if (is_read_in_run(spec, i) || i == kRecurrenceX ||
@@ -155,23 +155,23 @@ double recurrence_cost(const OpCall& call, const Machine&) {
   return 500.0 + gates * (kPicosecondsPerProduct * hidden + kPicosecondsPerGate) / 1000.0;
 }
 
-template <StepCell step, Isa isa, int kPicosecondsPerProduct, int kPicosecondsPerGate>
+template <Isa isa, int kPicosecondsPerProduct, int kPicosecondsPerGate>
 constexpr KernelChoice recurrence_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "recurrence",
                    .needs = isa,
-                   .prepare = prepare_on<isa, refuse_recurrence, make_recurrence<step>>()},
+                   .prepare = prepare_on<isa, refuse_recurrence, make_recurrence<isa>>()},
           .refusal = refusal_by<refuse_recurrence>,
           .cost = recurrence_cost<kPicosecondsPerProduct, kPicosecondsPerGate>};
 }
 
-template <StepCell step, Isa isa, int kPicosecondsPerProduct, int kPicosecondsPerGate>
+template <Isa isa, int kPicosecondsPerProduct, int kPicosecondsPerGate>
 constexpr KernelChoice packed_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "recurrence",
                    .needs = isa,
                    .packs = true,
-                   .prepare = prepare_on<isa, refuse_recurrence, make_packed<step>>()},
+                   .prepare = prepare_on<isa, refuse_recurrence, make_packed<isa>>()},
           .refusal = refusal_of_packed,
           .cost = recurrence_cost<kPicosecondsPerProduct, kPicosecondsPerGate>,
           .pack = pack_recurrence,
@@ -179,14 +179,14 @@ constexpr KernelChoice packed_kernel(std::string_view name) {
 }
 
 constexpr KernelChoice kRecurrenceChoices[] = {
-    recurrence_kernel<step_cell_scalar, Isa::scalar, 500, 15000>("recurrence_f32_portable"),
-    recurrence_kernel<step_cell_avx2, Isa::avx2, 60, 1500>("recurrence_f32_avx2"),
-    recurrence_kernel<step_cell_avx512, Isa::avx512, 45, 800>("recurrence_f32_avx512"),
-    recurrence_kernel<step_cell_neon, Isa::neon, 120, 3000>("recurrence_f32_neon"),
-    packed_kernel<step_cell_scalar, Isa::scalar, 450, 15000>("recurrence_f32_portable_packed"),
-    packed_kernel<step_cell_avx2, Isa::avx2, 50, 1500>("recurrence_f32_avx2_packed"),
-    packed_kernel<step_cell_avx512, Isa::avx512, 40, 800>("recurrence_f32_avx512_packed"),
-    packed_kernel<step_cell_neon, Isa::neon, 100, 3000>("recurrence_f32_neon_packed"),
+    recurrence_kernel<Isa::scalar, 500, 15000>("recurrence_f32_portable"),
+    recurrence_kernel<Isa::avx2, 60, 1500>("recurrence_f32_avx2"),
+    recurrence_kernel<Isa::avx512, 45, 800>("recurrence_f32_avx512"),
+    recurrence_kernel<Isa::neon, 120, 3000>("recurrence_f32_neon"),
+    packed_kernel<Isa::scalar, 450, 15000>("recurrence_f32_portable_packed"),
+    packed_kernel<Isa::avx2, 50, 1500>("recurrence_f32_avx2_packed"),
+    packed_kernel<Isa::avx512, 40, 800>("recurrence_f32_avx512_packed"),
+    packed_kernel<Isa::neon, 100, 3000>("recurrence_f32_neon_packed"),
 };
 constexpr auto kRecurrenceCodes = codes_of(kRecurrenceChoices);
 

@@ -18,11 +18,9 @@ std::span<const KernelChoice> full_lstm_choices();
 std::span<const KernelCode> fixed_lstm_codes();
 std::span<const KernelChoice> fixed_lstm_choices();
 
-// One per instruction set.
-void step_cell_scalar(const Cell& cell, const CellRows& rows);
-void step_cell_avx2(const Cell& cell, const CellRows& rows);
-void step_cell_avx512(const Cell& cell, const CellRows& rows);
-void step_cell_neon(const Cell& cell, const CellRows& rows);
+// Defined in functions.cpp for each instruction set that it is compiled for.
+template <Isa isa>
+void step_cell_on(const Cell& cell, const CellRows& rows);
 
 }  // namespace octavo
 

@@ -6,6 +6,7 @@
 
 #include "kernels/cache_line.h"
 #include "kernels/call.h"
+#include "kernels/compiled_for.h"
 #include "kernels/resize/integer_lines.h"
 #include "kernels/resize/resize.h"
 #include "ops/integer_resize/integer_resize.h"
@@ -162,9 +163,9 @@ Result<std::unique_ptr<Step>> make_integer_resize_by(const IntegerLineFunctions&
   return make_step(params, items, run_integer_resize, scratch);
 }
 
-template <const IntegerLineFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_integer_resize(const CallView& call, const StepSpec&) {
-  return make_integer_resize_by(functions, call);
+  return make_integer_resize_by(CompiledFor<IntegerLineFunctions, isa>::table, call);
 }
 
 template <int kPicoseconds>
@@ -172,21 +173,21 @@ double integer_resize_cost(const OpCall& call, const Machine&) {
   return 300.0 + 1e-3 * kPicoseconds * static_cast<double>(call.outputs[0].shape.elements());
 }
 
-template <const IntegerLineFunctions& functions, Isa isa, int kPicoseconds, Refuse refuse = refuse_integer_resize>
+template <Isa isa, int kPicoseconds, Refuse refuse = refuse_integer_resize>
 constexpr KernelChoice integer_resize_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "integer_resize",
                    .needs = isa,
-                   .prepare = prepare_on<isa, refuse, make_integer_resize<functions>>()},
+                   .prepare = prepare_on<isa, refuse, make_integer_resize<isa>>()},
           .refusal = refusal_by<refuse>,
           .cost = integer_resize_cost<kPicoseconds>};
 }
 
 constexpr KernelChoice kIntegerResizeChoices[] = {
-    integer_resize_kernel<kIntegerLinesScalar, Isa::scalar, 2500, refuse_no_resize>("integer_resize_portable"),
-    integer_resize_kernel<kIntegerLinesAvx2, Isa::avx2, 400>("integer_resize_avx2"),
-    integer_resize_kernel<kIntegerLinesAvx512, Isa::avx512, 250>("integer_resize_avx512"),
-    integer_resize_kernel<kIntegerLinesNeon, Isa::neon, 800>("integer_resize_neon"),
+    integer_resize_kernel<Isa::scalar, 2500, refuse_no_resize>("integer_resize_portable"),
+    integer_resize_kernel<Isa::avx2, 400>("integer_resize_avx2"),
+    integer_resize_kernel<Isa::avx512, 250>("integer_resize_avx512"),
+    integer_resize_kernel<Isa::neon, 800>("integer_resize_neon"),
 };
 constexpr auto kIntegerResizeCodes = codes_of(kIntegerResizeChoices);
 

@@ -43,10 +43,6 @@ struct IntegerLineFunctions {
   };
   OfType u8, s8;
 };
-extern const IntegerLineFunctions kIntegerLinesScalar;
-extern const IntegerLineFunctions kIntegerLinesAvx2;
-extern const IntegerLineFunctions kIntegerLinesAvx512;
-extern const IntegerLineFunctions kIntegerLinesNeon;
 
 }  // namespace octavo
 

@@ -7,6 +7,7 @@
 
 #include "kernels/cache_line.h"
 #include "kernels/call.h"
+#include "kernels/compiled_for.h"
 #include "kernels/resize/resize.h"
 #include "ops/resize/resize.h"
 #include "ops/resize/taps.h"
@@ -123,7 +124,7 @@ LinearFunctions::OfType of_type(const LinearFunctions& functions, DType dtype) {
   return dtype == DType::u8 ? functions.u8 : (dtype == DType::s8 ? functions.s8 : functions.f32);
 }
 
-template <const LinearFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_linear_resize(const CallView& call, const StepSpec&) {
   const auto& attrs = call.attrs->as<ResizeAttrs>();
   const Shape &x = *call.input(0).shape, &y = *call.output().shape;
@@ -133,7 +134,7 @@ Result<std::unique_ptr<Step>> make_linear_resize(const CallView& call, const Ste
                             .line = axis(changed.end - 1),
                             .inner = y.elements(changed.end, y.rank()),
                             .element_bytes = static_cast<std::int64_t>(size_of(call.input(0).dtype)),
-                            .functions = of_type(functions, call.input(0).dtype)};
+                            .functions = of_type(CompiledFor<LinearFunctions, isa>::table, call.input(0).dtype)};
   const std::int64_t lines = y.elements() == 0 ? 0 : y.elements(0, changed.begin) * params.rows.size();
   params.chunks = Chunks::of(lines, 4 * params.line.size() * params.inner * params.element_bytes);
   const std::size_t scratch =
@@ -148,21 +149,21 @@ double linear_resize_cost(const OpCall& call, const Machine&) {
   return 300.0 + 1e-3 * kPicoseconds * static_cast<double>(call.outputs[0].shape.elements());
 }
 
-template <const LinearFunctions& functions, Isa isa, int kPicoseconds>
+template <Isa isa, int kPicoseconds>
 constexpr KernelChoice linear_resize_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "resize",
                    .needs = isa,
-                   .prepare = prepare_on<isa, refuse_linear_resize, make_linear_resize<functions>>()},
+                   .prepare = prepare_on<isa, refuse_linear_resize, make_linear_resize<isa>>()},
           .refusal = refusal_by<refuse_linear_resize>,
           .cost = linear_resize_cost<kPicoseconds>};
 }
 
 constexpr KernelChoice kLinearResizeChoices[] = {
-    linear_resize_kernel<kLinearScalar, Isa::scalar, 2500>("resize_lines_portable"),
-    linear_resize_kernel<kLinearAvx2, Isa::avx2, 700>("resize_lines_avx2"),
-    linear_resize_kernel<kLinearAvx512, Isa::avx512, 500>("resize_lines_avx512"),
-    linear_resize_kernel<kLinearNeon, Isa::neon, 1400>("resize_lines_neon"),
+    linear_resize_kernel<Isa::scalar, 2500>("resize_lines_portable"),
+    linear_resize_kernel<Isa::avx2, 700>("resize_lines_avx2"),
+    linear_resize_kernel<Isa::avx512, 500>("resize_lines_avx512"),
+    linear_resize_kernel<Isa::neon, 1400>("resize_lines_neon"),
 };
 constexpr auto kLinearResizeCodes = codes_of(kLinearResizeChoices);
 

@@ -40,10 +40,6 @@ struct LinearFunctions {
   };
   OfType f32, u8, s8;
 };
-extern const LinearFunctions kLinearScalar;
-extern const LinearFunctions kLinearAvx2;
-extern const LinearFunctions kLinearAvx512;
-extern const LinearFunctions kLinearNeon;
 
 }  // namespace octavo
 

@@ -5,6 +5,7 @@
 
 #include "kernels/cache_line.h"
 #include "kernels/call.h"
+#include "kernels/compiled_for.h"
 #include "kernels/resize/resize.h"
 #include "ops/resize/resize.h"
 #include "ops/resize/taps.h"
@@ -210,9 +211,9 @@ Result<std::unique_ptr<Step>> make_weighted_resize_by(const WeightedFunctions& f
   return make_step(std::move(params), items, run_weighted_resize, scratch);
 }
 
-template <const WeightedFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_weighted_resize(const CallView& call, const StepSpec&) {
-  return make_weighted_resize_by(functions, call);
+  return make_weighted_resize_by(CompiledFor<WeightedFunctions, isa>::table, call);
 }
 
 std::string refuse_weighted_resize(const CallView& call) {
@@ -238,21 +239,21 @@ double weighted_resize_cost(const OpCall& call, const Machine&) {
   return 300.0 + 1e-3 * kPicoseconds * taps * static_cast<double>(call.outputs[0].shape.elements());
 }
 
-template <const WeightedFunctions& functions, Isa isa, int kPicoseconds>
+template <Isa isa, int kPicoseconds>
 constexpr KernelChoice weighted_resize_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "resize",
                    .needs = isa,
-                   .prepare = prepare_on<isa, refuse_weighted_resize, make_weighted_resize<functions>>()},
+                   .prepare = prepare_on<isa, refuse_weighted_resize, make_weighted_resize<isa>>()},
           .refusal = refusal_by<refuse_weighted_resize>,
           .cost = weighted_resize_cost<kPicoseconds>};
 }
 
 constexpr KernelChoice kWeightedResizeChoices[] = {
-    weighted_resize_kernel<kWeightedScalar, Isa::scalar, 600>("resize_weighted_portable"),
-    weighted_resize_kernel<kWeightedAvx2, Isa::avx2, 350>("resize_weighted_avx2"),
-    weighted_resize_kernel<kWeightedAvx512, Isa::avx512, 300>("resize_weighted_avx512"),
-    weighted_resize_kernel<kWeightedNeon, Isa::neon, 700>("resize_weighted_neon"),
+    weighted_resize_kernel<Isa::scalar, 600>("resize_weighted_portable"),
+    weighted_resize_kernel<Isa::avx2, 350>("resize_weighted_avx2"),
+    weighted_resize_kernel<Isa::avx512, 300>("resize_weighted_avx512"),
+    weighted_resize_kernel<Isa::neon, 700>("resize_weighted_neon"),
 };
 constexpr auto kWeightedResizeCodes = codes_of(kWeightedResizeChoices);
 

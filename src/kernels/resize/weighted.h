@@ -26,10 +26,6 @@ struct WeightedFunctions {
   // y[i] = x[i], rounded
   void (*store_f32)(const double* x, float* y, std::int64_t n);
 };
-extern const WeightedFunctions kWeightedScalar;
-extern const WeightedFunctions kWeightedAvx2;
-extern const WeightedFunctions kWeightedAvx512;
-extern const WeightedFunctions kWeightedNeon;
 
 }  // namespace octavo
 

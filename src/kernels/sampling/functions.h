@@ -27,10 +27,6 @@ struct SampleFunctions {
   void (*largest_of_four)(const float* const* x, const float* weight, std::int64_t stride, std::int64_t channels,
                           float* best);
 };
-extern const SampleFunctions kSampleScalar;
-extern const SampleFunctions kSampleAvx2;
-extern const SampleFunctions kSampleAvx512;
-extern const SampleFunctions kSampleNeon;
 
 }  // namespace octavo
 

@@ -2,6 +2,7 @@
 #include "ops/grid_sample/grid_sample.h"
 
 #include "kernels/call.h"
+#include "kernels/compiled_for.h"
 #include "kernels/image_sizes.h"
 #include "kernels/sampling/functions.h"
 #include "kernels/sampling/sampling.h"
@@ -56,14 +57,14 @@ void run_grid_sample(const GridSampleParams& p, const StepBuffers& buffers, Item
 
 std::string refuse_grid_sample(const CallView&) { return {}; }
 
-template <const SampleFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_grid_sample(const CallView& call, const StepSpec&) {
   const auto& attrs = call.attrs->as<GridSampleAttrs>();
   GridSampleParams p{.attrs = attrs,
                      .x = ImageSizes::of(*call.input(kGridSampleX).shape, attrs.layout),
                      .y = ImageSizes::of(*call.output().shape, attrs.layout),
                      .axes = call.input(kGridSampleX).shape->rank() - 2,
-                     .functions = &functions};
+                     .functions = &CompiledFor<SampleFunctions, isa>::table};
   const std::int64_t units = call.output().elements() == 0 ? 0 : p.y.batch * p.y.depth * p.y.height * p.y.width;
   p.chunks = Chunks::of(units, 16 * p.y.channels + 64);
   const std::int64_t items = p.chunks.items();
@@ -79,21 +80,21 @@ double grid_sample_cost(const OpCall& call, const Machine&) {
          1e-3 * kPicoseconds * taps * static_cast<double>(call.outputs[0].shape.elements());
 }
 
-template <const SampleFunctions& functions, Isa isa, int kPicoseconds>
+template <Isa isa, int kPicoseconds>
 constexpr KernelChoice grid_sample_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "grid_sample",
                    .needs = isa,
-                   .prepare = prepare_on<isa, refuse_grid_sample, make_grid_sample<functions>>()},
+                   .prepare = prepare_on<isa, refuse_grid_sample, make_grid_sample<isa>>()},
           .refusal = refusal_by<refuse_grid_sample>,
           .cost = grid_sample_cost<kPicoseconds>};
 }
 
 constexpr KernelChoice kGridSampleChoices[] = {
-    grid_sample_kernel<kSampleScalar, Isa::scalar, 500>("sampling_grid_f32_portable"),
-    grid_sample_kernel<kSampleAvx2, Isa::avx2, 150>("sampling_grid_f32_avx2"),
-    grid_sample_kernel<kSampleAvx512, Isa::avx512, 120>("sampling_grid_f32_avx512"),
-    grid_sample_kernel<kSampleNeon, Isa::neon, 300>("sampling_grid_f32_neon"),
+    grid_sample_kernel<Isa::scalar, 500>("sampling_grid_f32_portable"),
+    grid_sample_kernel<Isa::avx2, 150>("sampling_grid_f32_avx2"),
+    grid_sample_kernel<Isa::avx512, 120>("sampling_grid_f32_avx512"),
+    grid_sample_kernel<Isa::neon, 300>("sampling_grid_f32_neon"),
 };
 constexpr auto kGridSampleCodes = codes_of(kGridSampleChoices);
 

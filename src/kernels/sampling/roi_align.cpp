@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/call.h"
+#include "kernels/compiled_for.h"
 #include "kernels/image_sizes.h"
 #include "kernels/sampling/functions.h"
 #include "kernels/sampling/sampling.h"
@@ -72,13 +73,13 @@ void run_roi_align(const RoiAlignParams& p, const StepBuffers& buffers, ItemRang
 
 std::string refuse_roi_align(const CallView&) { return {}; }
 
-template <const SampleFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_roi_align(const CallView& call, const StepSpec&) {
   const auto& attrs = call.attrs->as<RoiAlignAttrs>();
   RoiAlignParams p{.attrs = attrs,
                    .x = ImageSizes::of(*call.input(kRoiAlignX).shape, attrs.layout),
                    .y = ImageSizes::of(*call.output().shape, attrs.layout),
-                   .functions = &functions};
+                   .functions = &CompiledFor<SampleFunctions, isa>::table};
   const std::int64_t units = call.output().elements() == 0 ? 0 : p.y.batch * p.y.height * p.y.width;
   p.chunks = Chunks::of(units, 64 * p.y.channels);
   const std::int64_t items = p.chunks.items();
@@ -93,21 +94,21 @@ double roi_align_cost(const OpCall& call, const Machine&) {
   return 100.0 + 1e-3 * kPicoseconds * count * static_cast<double>(call.outputs[0].shape.elements());
 }
 
-template <const SampleFunctions& functions, Isa isa, int kPicoseconds>
+template <Isa isa, int kPicoseconds>
 constexpr KernelChoice roi_align_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "roi_align",
                    .needs = isa,
-                   .prepare = prepare_on<isa, refuse_roi_align, make_roi_align<functions>>()},
+                   .prepare = prepare_on<isa, refuse_roi_align, make_roi_align<isa>>()},
           .refusal = refusal_by<refuse_roi_align>,
           .cost = roi_align_cost<kPicoseconds>};
 }
 
 constexpr KernelChoice kRoiAlignChoices[] = {
-    roi_align_kernel<kSampleScalar, Isa::scalar, 2000>("sampling_roi_f32_portable"),
-    roi_align_kernel<kSampleAvx2, Isa::avx2, 600>("sampling_roi_f32_avx2"),
-    roi_align_kernel<kSampleAvx512, Isa::avx512, 400>("sampling_roi_f32_avx512"),
-    roi_align_kernel<kSampleNeon, Isa::neon, 1200>("sampling_roi_f32_neon"),
+    roi_align_kernel<Isa::scalar, 2000>("sampling_roi_f32_portable"),
+    roi_align_kernel<Isa::avx2, 600>("sampling_roi_f32_avx2"),
+    roi_align_kernel<Isa::avx512, 400>("sampling_roi_f32_avx512"),
+    roi_align_kernel<Isa::neon, 1200>("sampling_roi_f32_neon"),
 };
 constexpr auto kRoiAlignCodes = codes_of(kRoiAlignChoices);
 

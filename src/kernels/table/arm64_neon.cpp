@@ -1,4 +1,5 @@
 // table/ for Advanced SIMD. Part of kernels/.
+#include "kernels/compiled_for.h"
 #include "kernels/simd/neon.h"
 #include "kernels/table/lookup.h"
 
@@ -24,6 +25,8 @@ void lookup_bytes(const std::uint8_t* table, const std::uint8_t* x, std::uint8_t
 
 }  // namespace
 
-constexpr LookupFunctions kLookupNeon = {.bytes = &lookup_bytes, .words = &lookup_words};
+template <>
+constinit const LookupFunctions CompiledFor<LookupFunctions, Isa::neon>::table = {.bytes = &lookup_bytes,
+                                                                                  .words = &lookup_words};
 
 }  // namespace octavo

@@ -7,6 +7,7 @@
 
 #include "kernels/cache_line.h"
 #include "kernels/call.h"
+#include "kernels/compiled_for.h"
 #include "kernels/table/lookup.h"
 #include "kernels/table/table.h"
 
@@ -52,13 +53,13 @@ std::string refuse_gather_bytes(const CallView& call) {
   return axis == x.rank() - 1 && x[axis] >= 1 && x[axis] <= kEntries ? "" : "needs a last axis of 1 to 256";
 }
 
-template <const LookupFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_gather_bytes(const CallView& call, const StepSpec&) {
   const Shape& x = *call.input(0).shape;
   GatherBytesParams params{.size = x[x.rank() - 1],
                            .count = call.input(1).elements(),
                            .has_64_bits = call.input(1).dtype == DType::s64,
-                           .functions = &functions};
+                           .functions = &CompiledFor<LookupFunctions, isa>::table};
   params.chunks = Chunks::of(call.output().elements() == 0 ? 0 : x.elements(0, x.rank() - 1), 8 * params.count);
   const std::int64_t items = params.chunks.items();
   return make_step(params, items, run_gather_bytes, static_cast<std::size_t>(whole_lines(params.count)));
@@ -71,22 +72,22 @@ double gather_bytes_cost(const OpCall& call, const Machine&) {
   return 100.0 + 10.0 * rows + 1e-3 * kPicoseconds * static_cast<double>(call.outputs[0].shape.elements());
 }
 
-template <const LookupFunctions& functions, Isa isa, int kPicoseconds>
+template <Isa isa, int kPicoseconds>
 constexpr KernelChoice gather_bytes_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "gather",
                    .needs = isa,
-                   .prepare = prepare_on<isa, refuse_gather_bytes, make_gather_bytes<functions>>()},
+                   .prepare = prepare_on<isa, refuse_gather_bytes, make_gather_bytes<isa>>()},
           .refusal = refusal_by<refuse_gather_bytes>,
           .cost = gather_bytes_cost<kPicoseconds>};
 }
 
 constexpr KernelChoice kGatherBytesChoices[] = {
-    gather_bytes_kernel<kLookupScalar, Isa::scalar, 700>("gather_bytes_portable"),
-    gather_bytes_kernel<kLookupAvx2, Isa::avx2, 250>("gather_bytes_avx2"),
-    gather_bytes_kernel<kLookupAvx512, Isa::avx512, 150>("gather_bytes_avx512"),
-    gather_bytes_kernel<kLookupNeon, Isa::neon, 250>("gather_bytes_neon"),
-    gather_bytes_kernel<kLookupAvx512Vbmi, Isa::avx512vbmi, 50>("gather_bytes_avx512vbmi"),
+    gather_bytes_kernel<Isa::scalar, 700>("gather_bytes_portable"),
+    gather_bytes_kernel<Isa::avx2, 250>("gather_bytes_avx2"),
+    gather_bytes_kernel<Isa::avx512, 150>("gather_bytes_avx512"),
+    gather_bytes_kernel<Isa::neon, 250>("gather_bytes_neon"),
+    gather_bytes_kernel<Isa::avx512vbmi, 50>("gather_bytes_avx512vbmi"),
 };
 constexpr auto kGatherBytesCodes = codes_of(kGatherBytesChoices);
 

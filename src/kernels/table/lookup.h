@@ -14,11 +14,6 @@ struct LookupFunctions {
   void (*words)(const std::uint32_t* table, const std::uint8_t* x, std::uint32_t* y, std::int64_t n);
 };
 
-extern const LookupFunctions kLookupScalar;
-extern const LookupFunctions kLookupAvx2;
-extern const LookupFunctions kLookupAvx512;
-extern const LookupFunctions kLookupAvx512Vbmi;
-extern const LookupFunctions kLookupNeon;
 // The best of AVX-512 that this machine has, and what it has with vectors of eight lanes.
 const LookupFunctions& lookup_of_avx512();
 const LookupFunctions& lookup_of_8_lanes();

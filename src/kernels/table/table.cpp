@@ -2,6 +2,7 @@
 #include "kernels/table/table.h"
 
 #include "kernels/call.h"
+#include "kernels/compiled_for.h"
 #include "kernels/table/lookup.h"
 
 namespace octavo {
@@ -33,11 +34,12 @@ void run_table(const TableParams& params, const StepBuffers& buffers, ItemRange 
   }
 }
 
-template <const LookupFunctions& functions>
+template <Isa isa>
 Result<std::unique_ptr<Step>> make_table(const CallView& call, const StepSpec&) {
   const auto entry_bytes = static_cast<std::int64_t>(size_of(call.output().dtype));
   const Chunks chunks = Chunks::of(call.output().elements(), entry_bytes);
-  return make_step(TableParams{chunks, entry_bytes, &functions}, chunks.items(), run_table);
+  return make_step(TableParams{chunks, entry_bytes, &CompiledFor<LookupFunctions, isa>::table}, chunks.items(),
+                   run_table);
 }
 
 template <Isa isa>
@@ -49,23 +51,21 @@ double table_cost(const OpCall& call, const Machine&) {
 
 int table_in_place_input(const OpCall& call) { return size_of(call.outputs[0].dtype) == 1 ? 0 : -1; }
 
-template <const LookupFunctions& functions, Isa isa>
+template <Isa isa>
 constexpr KernelChoice table_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "table",
                    .needs = isa,
-                   .prepare = prepare_on<isa, refuse_table, make_table<functions>>(),
+                   .prepare = prepare_on<isa, refuse_table, make_table<isa>>(),
                    .in_place_input = table_in_place_input},
           .refusal = refusal_by<refuse_table>,
           .cost = table_cost<isa>};
 }
 
 constexpr KernelChoice kTableChoices[] = {
-    table_kernel<kLookupScalar, Isa::scalar>("table_portable"),
-    table_kernel<kLookupAvx2, Isa::avx2>("table_avx2"),
-    table_kernel<kLookupAvx512, Isa::avx512>("table_avx512"),
-    table_kernel<kLookupNeon, Isa::neon>("table_neon"),
-    table_kernel<kLookupAvx512Vbmi, Isa::avx512vbmi>("table_avx512vbmi"),
+    table_kernel<Isa::scalar>("table_portable"),       table_kernel<Isa::avx2>("table_avx2"),
+    table_kernel<Isa::avx512>("table_avx512"),         table_kernel<Isa::neon>("table_neon"),
+    table_kernel<Isa::avx512vbmi>("table_avx512vbmi"),
 };
 constexpr auto kTableCodes = codes_of(kTableChoices);
 
@@ -78,10 +78,14 @@ bool flips_sign(const std::uint8_t* table) {
 }
 
 const LookupFunctions& lookup_of_avx512() {
-  return host_machine().isa.has(Isa::avx512vbmi) ? kLookupAvx512Vbmi : kLookupAvx512;
+  return host_machine().isa.has(Isa::avx512vbmi) ? CompiledFor<LookupFunctions, Isa::avx512vbmi>::table
+                                                 : CompiledFor<LookupFunctions, Isa::avx512>::table;
 }
 
-const LookupFunctions& lookup_of_8_lanes() { return host_machine().isa.has(Isa::neon) ? kLookupNeon : kLookupAvx2; }
+const LookupFunctions& lookup_of_8_lanes() {
+  return host_machine().isa.has(Isa::neon) ? CompiledFor<LookupFunctions, Isa::neon>::table
+                                           : CompiledFor<LookupFunctions, Isa::avx2>::table;
+}
 
 std::span<const KernelCode> table_codes() { return kTableCodes; }
 std::span<const KernelChoice> table_choices() { return kTableChoices; }

@@ -1,4 +1,5 @@
 // table/ for AVX-512 VBMI. Part of kernels/.
+#include "kernels/compiled_for.h"
 #include "kernels/simd/avx512.h"
 #include "kernels/table/lookup.h"
 
@@ -27,7 +28,9 @@ constexpr __mmask64 first_lanes(std::int64_t n) { return (__mmask64{1} << n) - 1
 
 }  // namespace
 
-constexpr LookupFunctions kLookupAvx512Vbmi = {.bytes = &Avx512::lookup, .words = &lookup_words};
+template <>
+constinit const LookupFunctions CompiledFor<LookupFunctions, Isa::avx512vbmi>::table = {.bytes = &Avx512::lookup,
+                                                                                        .words = &lookup_words};
 
 // 21 pixels at a time: lane 3 p + c is channel c of pixel p, looked up in all three tables.
 void lookup_three_avx512vbmi(const ChannelLookup& lookup, const std::uint8_t* x, std::byte* y, std::int64_t pixels) {

@@ -1,8 +1,0 @@
-// argmax/ for Advanced SIMD. Part of kernels/.
-#include "kernels/argmax/generic.h"
-
-namespace octavo {
-
-constexpr ArgmaxFunctions kArgmaxNeon = argmax_functions();
-
-}  // namespace octavo

@@ -1,8 +1,0 @@
-// sampling/ for Advanced SIMD. Part of kernels/.
-#include "kernels/sampling/generic.h"
-
-namespace octavo {
-
-constexpr SampleFunctions kSampleNeon = sample_functions();
-
-}  // namespace octavo

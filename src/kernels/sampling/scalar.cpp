@@ -1,8 +1,0 @@
-// sampling/ for portable C++. Part of kernels/.
-#include "kernels/sampling/generic.h"
-
-namespace octavo {
-
-constexpr SampleFunctions kSampleScalar = sample_functions();
-
-}  // namespace octavo
